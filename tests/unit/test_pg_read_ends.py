@@ -8,7 +8,7 @@ from wrackline.producers.sources.postgres.stream import PgLogWire
 
 
 class Decoder:
-    """Each message is a table that was not seen before, which the catalogue and the registry are asked for."""
+    """Each message is a table that was not seen before: the catalogue and the registry are asked."""
 
     full, size = False, 0
 

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,12 @@ from wrackline.control.runtime.check.pipeline_file import UnfitFile, good_pipeli
 from wrackline.control.runtime.logs.lines import Log
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK, RestSettings
 from wrackline.control.runtime.worker.worker import work
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+    from wrackline.control.runtime.rest.model.connectors import Connectors
+    from wrackline.control.runtime.worker.pipeline_views import WorkerViews
 
 Files = Annotated[list[Path] | None, typer.Argument(metavar="pipeline.toml", help="The pipelines' files.")]
 GroupFile = Annotated[
@@ -75,9 +81,16 @@ def worker(  # noqa: PLR0913 - each is a flag
         code = _take_part(group, log, rest_flags.of_a_group(rest_port, rest), memory)
     else:
         pipelines = {file: good_pipeline(file) for file in files or ()}
-        code = work(pipelines, log, memory, rest_flags.if_asked(rest_port, rest))
+        code = work(pipelines, log, memory, rest_flags.if_asked(rest_port, rest), _console)
     if code:
         raise typer.Exit(code)
+
+
+def _console(crew: "Connectors", views: "WorkerViews") -> "APIRouter":
+    # here, because a worker that does not listen must not wait for it to load
+    from wrackline.control.console import console_routes  # noqa: PLC0415
+
+    return console_routes.routes(crew, views)
 
 
 def _take_part(file: Path, log: Log, rest: RestSettings, most_memory: int) -> int:
@@ -87,5 +100,5 @@ def _take_part(file: Path, log: Log, rest: RestSettings, most_memory: int) -> in
 
     group = load_group(file, os.environ)
     if isinstance(group, WorkerGroup):
-        return of_a_group.work_in_group(group, log, rest, most_memory)
+        return of_a_group.work_in_group(group, log, rest, most_memory, _console)
     raise UnfitFile(file, group)

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.text import Text
 
-from wrackline.control.runtime.ground.number_text import count_text, size_text
+from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
 from wrackline.control.runtime.ground.table_names import is_named_by
 from wrackline.control.runtime.services import requests
 from wrackline.control.runtime.services.status import PipelineStatus
@@ -31,7 +31,6 @@ _UNDER_WAY = frozenset({"queued", "snapshotting", "refreshing", "streaming"})  #
 _COLUMNS = "  {:<12}  {:<7}  {:>9}  {:>7}  {:>8}"  # source, target, behind, lag, the newest merge
 _SHORTEST = 20  # characters of a table's name
 _DONE = {"c": "inserted", "u": "updated", "d": "deleted", "r": "read", "t": "truncates"}
-_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +102,11 @@ def details(status: PipelineStatus, table: str, look: StatusStyle) -> Iterator[T
         yield Text("  target   unknown")
         return
     ways = f"{_count(target['behind'])} offsets behind"
-    since = f", for {_time(target['behind_s'] * 1000)}" if target["behind_s"] else ""
+    since = f", for {duration_text(target['behind_s'] * 1000)}" if target["behind_s"] else ""
     yield Text.assemble("  target   ", _style(target["standing"]), f"; {ways}{since}")
     lag = target["lag_ms"]
     if lag is not None:
-        publish, wait, merge, whole = (_time(lag[of]) for of in ("publish", "wait", "merge", "whole"))
+        publish, wait, merge, whole = (duration_text(lag[of]) for of in ("publish", "wait", "merge", "whole"))
         yield Text(f"  lag      {whole}: {publish} to Kafka, {wait} until read, {merge} to merge")
     events = ", ".join(f"{count:,} {_DONE[op]}" for op, count in target["events"].items())
     last = f", the newest {_ago(target['merged_ms'], look)} ago" if target["merged_ms"] else ""
@@ -116,11 +115,13 @@ def details(status: PipelineStatus, table: str, look: StatusStyle) -> Iterator[T
     places = ", ".join(f"{partition}: {at}" for partition, at in (target["offsets"] or {}).items())
     yield Text(f"  reached  {target['seq'] or 'nothing yet'}{f'; next offsets {places}' if places else ''}")
     if target["seconds"]:
-        steps = ", ".join(f"{step} {_time(seconds * 1000)}" for step, seconds in target["seconds"].items())
+        steps = ", ".join(
+            f"{step} {duration_text(seconds * 1000)}" for step, seconds in target["seconds"].items()
+        )
         yield Text(f"  time     {steps}")
     upkeep = target["upkeep"]
     if upkeep["done"] or upkeep["failed"]:
-        took = _time(upkeep["seconds"] * 1000)
+        took = duration_text(upkeep["seconds"] * 1000)
         removed = ", ".join(f"{count:,} {what}" for what, count in upkeep["removed"].items() if count)
         gone = f"; removed {removed}" if removed else ""
         yield Text(f"  upkeep   {upkeep['done']} done, {upkeep['failed']} failed, in {took}{gone}")
@@ -161,9 +162,9 @@ def _log(log: Side | WracklineError) -> Iterator[Text]:
     waits = "" if log["state"] == HalfState.RUNNING.value else f"; the worker is {log['state']}"
     for database, its in log["databases"].items():
         behind = "unknown bytes" if its["behind_bytes"] is None else size_text(its["behind_bytes"])
-        late = "" if its["lag_ms"] is None else f", its newest event came {_time(its['lag_ms'])} late"
+        late = "" if its["lag_ms"] is None else f", its newest event came {duration_text(its['lag_ms'])} late"
         lost = its["lost_in_s"]
-        soon = "" if lost is None else f"; what is not read is lost in {_time(lost * 1000)}"
+        soon = "" if lost is None else f"; what is not read is lost in {duration_text(lost * 1000)}"
         yield Text.assemble(
             ("log", "bold"), f"     {database}: {behind} behind{late}{waits}", (soon, "yellow")
         )
@@ -196,7 +197,7 @@ def _line(name: str, state: str, target: Side | None, look: StatusStyle) -> Text
     behind = lag = merged = "-"
     if target is not None:
         behind = _count(target["behind"])
-        lag = "-" if target["lag_ms"] is None else _time(target["lag_ms"]["whole"])
+        lag = "-" if target["lag_ms"] is None else duration_text(target["lag_ms"]["whole"])
         merged = "-" if target["merged_ms"] is None else _ago(target["merged_ms"], look)
     text = Text(name + _COLUMNS.format(state, standing, behind, lag, merged))
     for word in (state, standing):
@@ -212,7 +213,7 @@ def _wrong(table: str, status: PipelineStatus) -> Iterator[Text]:
             yield Text.assemble((status.own_name(table), "bold"), f": {error_text(error)}")
     if held := target.get("held"):
         waits = f"{_count(held)} more offsets wait behind some producer's Kafka transaction"
-        since = f"open for at least {_time(target['held_s'] * 1000)}; wrackline errors consume.held"
+        since = f"open for at least {duration_text(target['held_s'] * 1000)}; wrackline errors consume.held"
         yield Text.assemble((status.own_name(table), "bold"), f": {waits}, {since}")
 
 
@@ -231,11 +232,4 @@ def _count(number: int | None) -> str:
 
 
 def _ago(ms: int, look: StatusStyle) -> str:
-    return _time(max(0, look.now_ms - ms))
-
-
-def _time(ms: float) -> str:
-    for long, unit in _UNITS:
-        if ms >= 2 * long:
-            return f"{ms / long:.0f} {unit}"
-    return f"{ms:.0f} ms" if ms < 1000 else f"{ms / 1000:.1f} s" if ms < 10_000 else f"{ms / 1000:.0f} s"
+    return duration_text(max(0, look.now_ms - ms))

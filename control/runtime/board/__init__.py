@@ -7,6 +7,7 @@ source_report, target_report    what a half reports: pure, but for its clock
 half_standing                   the state of its process
 board_changes                   which records are due: those that differ, and a sign of life; pure
 board_writer                    a thread of the half that writes them, and never keeps the half waiting
+board_summary                   what a board adds up to, and the last samples of it; pure
 board_reader                    reads the board of one pipeline to its end
 board_follower                  follows the boards of many pipelines into memory
 

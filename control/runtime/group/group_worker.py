@@ -38,7 +38,7 @@ from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
 from wrackline.control.runtime.worker.pipeline_tasks import task_key
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
-from wrackline.control.runtime.worker.worker import FOR_SOMEBODY, LOADED, serve_rest
+from wrackline.control.runtime.worker.worker import FOR_SOMEBODY, LOADED, MakePages, serve_rest
 from wrackline.control.runtime.worker.worker_log import WORKER, WorkerLog
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.nursery import Nursery
@@ -66,16 +66,26 @@ NOT_READ = define(
 )
 
 
-def work_in_group(group: WorkerGroup, log: Log, rest: RestSettings, most_memory: int) -> int:
+def work_in_group(
+    group: WorkerGroup, log: Log, rest: RestSettings, most_memory: int, pages: MakePages | None = None
+) -> int:
     """Take part in a group until it is asked to stop; return the exit code."""
-    with hear_stop_signals() as asked, join_group(group, asked, log, rest, most_memory) as (_, supervisor):
+    with (
+        hear_stop_signals() as asked,
+        join_group(group, asked, log, rest, most_memory, pages) as (_, supervisor),
+    ):
         supervisor.run()
     return 0
 
 
 @contextmanager
 def join_group(
-    group: WorkerGroup, asked: Callable[[], bool], log: Log, rest: RestSettings, most_memory: int
+    group: WorkerGroup,
+    asked: Callable[[], bool],
+    log: Log,
+    rest: RestSettings,
+    most_memory: int,
+    pages: MakePages | None = None,
 ) -> Iterator[tuple[GroupConnectors, Supervisor]]:
     """Join a group; its tasks run while the supervisor does."""
     cluster = check_login(group.client, time.monotonic)
@@ -108,7 +118,8 @@ def join_group(
         boards = BoardFollower()
         opened.callback(boards.close)
         looks = WorkerViews(crew, boards, partial(_assess, nursery, group, crew))
-        door = opened.enter_context(serve_rest(crew, _GroupRequests(crew, tell), looks, rest, tell, crew))
+        asks = _GroupRequests(crew, tell)
+        door = opened.enter_context(serve_rest(crew, asks, looks, rest, tell, crew, pages))
         opened.enter_context(following(looks))
         hands.begin(door.worker)
         crew.begin(door.worker, door.url, telling.group, users=rest.users is not None)

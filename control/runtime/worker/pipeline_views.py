@@ -6,11 +6,13 @@ from threading import Event, Lock, Thread
 from typing import Any, Final, NamedTuple, Protocol
 
 from wrackline.control.runtime.board.board_follower import BoardFollower
+from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
 from wrackline.control.runtime.check.assessment import assess
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.services.status import PipelineStatus, pipeline_status
 from wrackline.producers.connect.child import Begin
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.board_records import Half, HalfBoard
 from wrackline.schemas.pipelines.pipeline import Pipeline
 
 _EVERY_S: Final = 1.0  # between two looks for pipelines that are new, changed or gone
@@ -33,9 +35,20 @@ class KnownPipelines(Protocol):
         ...
 
 
-class _Followed(NamedTuple):
+class Followed(NamedTuple):
+    """A pipeline whose board is followed."""
+
     version: int
-    has_target: bool
+    kind: str  # of the source
+    target: str | None  # its kind
+
+
+class BoardView(NamedTuple):
+    """A pipeline's board; it must not be kept beyond the block that gave it."""
+
+    followed: Followed
+    halves: Mapping[Half, HalfBoard]
+    history: PipelineHistory
 
 
 class WorkerViews:
@@ -46,7 +59,8 @@ class WorkerViews:
     ) -> None:
         """Take also what starts the process that checks a pipeline."""
         self._pipelines, self._boards, self._assessing = pipelines, boards, assessing
-        self._followed: dict[str, _Followed] = {}
+        self._followed: dict[str, Followed] = {}
+        self._histories: dict[str, PipelineHistory] = {}
         self._lock = Lock()
 
     def names(self) -> Container[str]:
@@ -55,9 +69,16 @@ class WorkerViews:
 
     def status(self, name: str) -> PipelineStatus:
         """Return what the board says now; if the settings are no longer good here, raise their fault."""
-        has_target = self._follow(name).has_target
+        has_target = self._follow(name).target is not None
         with self._boards.held(name) as halves:
             return pipeline_status(name, halves, now_ms(), has_target=has_target)
+
+    @contextmanager
+    def board(self, name: str) -> Iterator[BoardView]:
+        """Yield a pipeline's board; nothing is taken until the block is left."""
+        followed = self._follow(name)
+        with self._boards.held(name) as halves:
+            yield BoardView(followed, halves, self._histories.setdefault(name, PipelineHistory()))
 
     def assess(self, name: str) -> Mapping[str, Any]:
         """Check it in a separate process."""
@@ -74,15 +95,21 @@ class WorkerViews:
         with self._lock:
             for name in self._followed.keys() - set(names):
                 del self._followed[name]
+                self._histories.pop(name, None)
                 self._boards.leave(name)
+            followed = list(self._followed)
+        for name in followed:
+            with self._boards.held(name) as halves:
+                self._histories.setdefault(name, PipelineHistory()).add(summarise(halves, now_ms()))
 
-    def _follow(self, name: str) -> _Followed:
+    def _follow(self, name: str) -> Followed:
         with self._lock:
             version, known = self._pipelines.version(name), self._followed.get(name)
             if known is None or known.version != version:
                 pipeline = self._pipelines.pipeline(name)
                 self._boards.follow(name, pipeline.good())
-                known = self._followed[name] = _Followed(version, pipeline.target is not None)
+                kind = pipeline.source or ""
+                known = self._followed[name] = Followed(version, kind, pipeline.target)
             return known
 
 

@@ -43,12 +43,14 @@ from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.versions import OURS
 
 if TYPE_CHECKING:
+    from fastapi import APIRouter
+
     from wrackline.control.runtime.rest.model.connectors import Connectors, WritableConnectors
     from wrackline.control.runtime.rest.routes.request_routes import RequestsService
-    from wrackline.control.runtime.rest.routes.view_routes import PipelineViews
     from wrackline.control.runtime.rest.server.endpoint import RestEndpoint
 
 Tell = Callable[[WracklineError], None]
+MakePages = Callable[["Connectors", WorkerViews], "APIRouter"]
 
 SAME_NAME = define(
     "worker.same_name",
@@ -68,9 +70,16 @@ FOR_SOMEBODY = (Exit.FINDINGS, Exit.USAGE, Exit.OPERATOR, Exit.DEFINITE)
 
 
 def work(
-    pipelines: Mapping[Path, Pipeline], log: Log, most_memory: int, rest: RestSettings | None = None
+    pipelines: Mapping[Path, Pipeline],
+    log: Log,
+    most_memory: int,
+    rest: RestSettings | None = None,
+    pages: "MakePages | None" = None,
 ) -> int:
-    """Run pipelines that were found good; return the exit code of the first that failed, or 0."""
+    """Run pipelines that were found good; return the exit code of the first that failed, or 0.
+
+    `pages` makes the routes of a console, which is served beside REST.
+    """
     tasks: dict[str, Begin] = {}
     nursery = Nursery(LOADED)
     files: dict[str, Path] = {}
@@ -108,7 +117,7 @@ def work(
                 crew, boards, lambda name: nursery.way(assessment.assess_file, files[name].absolute())
             )
             tell = partial(telling.wrong, WORKER)
-            door = opened.enter_context(serve_rest(crew, desks, looks, rest, tell))
+            door = opened.enter_context(serve_rest(crew, desks, looks, rest, tell, pages=pages))
             crew.worker = door.worker
             opened.enter_context(following(looks))
             telling.listens(f"{door.url}/connectors")
@@ -120,12 +129,13 @@ def work(
 def serve_rest(
     crew: "Connectors",
     desks: "Mapping[str, RequestsService]",
-    looks: "PipelineViews",
+    looks: WorkerViews,
     rest: RestSettings,
     tell: Tell,
     group: "WritableConnectors | None" = None,
+    pages: "MakePages | None" = None,
 ) -> "Iterator[RestEndpoint]":
-    """Answer by REST; `group` makes a group's connectors."""
+    """Answer by REST; `group` makes a group's connectors, and `pages` the console."""
     # here, so that a worker that does not listen does not wait for a web framework to load
     from starlette.middleware import Middleware  # noqa: PLC0415
 
@@ -142,13 +152,15 @@ def serve_rest(
 
     installed, resolver = Installed(), Resolver(Allowed.from_environment(os.environ), os.environ)
     by_itself = partial(check, plugins=installed, resolve=resolver)
-    routes = (
+    routes: tuple[APIRouter, ...] = (
         request_routes.routes(desks),
         own_looks.routes(looks),
         connector_routes.routes(crew),
         connector_routes.file_routes() if group is None else write_routes.routes(group),
         plugin_routes.routes(installed, by_itself if group is None else group.check, OURS),
     )
+    if pages is not None:
+        routes = (*routes, pages(crew, looks))
     within = []
     if group is not None:
         within.append(Middleware(Forward, elsewhere=group.elsewhere, tls=client_tls(rest)))

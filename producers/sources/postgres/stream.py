@@ -178,15 +178,13 @@ class PgLogWire:
         get = self._wire.get_copy_data
         state, fresh, left, data = ReadState.MORE, False, most, b""
         try:
-            while decoder.size < most and left > 0:
+            while decoder.size < most and left > 0 and self._around.monotonic() < until:
                 read, size, data = decoder.pass_rows(get, left, most - decoder.size)
                 left -= read
                 fresh = fresh and read == 0
                 if size > 0:
                     if data[:1] == _DATA:
                         decoder.feed(data)
-                        if self._around.monotonic() > until:
-                            break
                     elif data[:1] == _KEEPALIVE:
                         self._hear(data)
                 elif size < 0:

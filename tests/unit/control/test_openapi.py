@@ -54,7 +54,8 @@ def test_a_worker_gives_it(worker: Worker) -> None:
 @pytest.mark.filterwarnings("ignore:Duplicate Operation ID")  # of a description that nobody uses
 def test_it_has_every_route_with_what_it_takes(worker: Worker) -> None:
     listed = list(iter_route_contexts(worker.application.routes))
-    assert set(ROUTES) == {f"{method} {one.path}" for one in listed for method in one.methods or ()}
+    found = {f"{method} {one.path}" for one in listed for method in one.methods or ()}
+    assert set(ROUTES) == {one for one in found if " /console" not in one}, "pages are for people"
     known = get_openapi(title="", version="", routes=listed)["paths"]
     for path, operations in document()["paths"].items():
         for method, operation in operations.items():

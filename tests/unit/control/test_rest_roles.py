@@ -46,7 +46,15 @@ def test_the_check_comes_before_every_route(worker: Worker) -> None:
 @pytest.mark.parametrize("role", TOKENS)
 def test_each_role_may_what_the_table_says(worker: Worker, route: str, role: str) -> None:
     """A-ROLE-04."""
-    path = route.replace(":path", "").format(name="shop", task="0", id="one")
+    path = route.replace(":path", "").format(
+        name="shop",
+        task="0",
+        id="one",
+        file="console.css",
+        table="shop.public.orders",
+        verb="pause",
+        theme="dark",
+    )
     worker.crew.wished.clear()
     worker.desk.bodies.clear()
     body = b'{"type":"execute-snapshot","data":{"data-collections":["public.orders"]}}'
@@ -66,7 +74,8 @@ def test_what_each_role_may_is_this() -> None:
     """A-ROLE-05."""
     by_role = {role: {route for route, needed in ROLES.items() if needed is role} for role in Role}
     assert by_role[Role.OPEN] == {"GET /health"}
-    assert all(route.startswith("GET ") for route in by_role[Role.VIEWER])
+    only_a_cookie = {"POST /console/theme/{theme}"}
+    assert {route for route in by_role[Role.VIEWER] if not route.startswith("GET ")} == only_a_cookie
     starts_a_process = {"GET /connectors/{name}/assessment"}
     assert {route for route in by_role[Role.OPERATOR] if route.startswith("GET ")} == starts_a_process
     assert not [route for route in by_role[Role.ADMIN] if route.startswith("GET ")]

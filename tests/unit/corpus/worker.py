@@ -16,7 +16,9 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from tests.fakes.group import FakeGroup
+from tests.unit.console.made import MadeViews, busy
 from tests.unit.corpus.cases import CANARY
+from wrackline.control.console import console_routes
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.routes import (
@@ -172,6 +174,7 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         connector_routes.routes(crew),
         connector_routes.file_routes(),
         plugin_routes.routes(Installed(), lambda given: check(given, Installed(), resolver), "1.2.3"),
+        console_routes.routes(crew, MadeViews({"shop": busy(3)})),  # type: ignore[arg-type]  # all it uses
     )
     told: list[WracklineError] = []
     with open_endpoint(rest, routes, tell=told.append) as door:

@@ -76,6 +76,13 @@ _TABLE: Final = {
         "GET /connectors/{name}/requests/{id:path}",
         "GET /connector-plugins",
         "GET /connector-plugins/{name}/config",
+        "GET /console",
+        "GET /console/",
+        "GET /console/static/{file}",
+        "GET /console/p/{name}",
+        "GET /console/p/{name}/settings",
+        "GET /console/p/{name}/t/{table}",
+        "POST /console/theme/{theme}",
     ),
     Role.OPERATOR: (
         "GET /connectors/{name}/assessment",  # starts a process, and Spark for a lakehouse
@@ -86,6 +93,7 @@ _TABLE: Final = {
         "POST /connectors/{name}/restart",
         "POST /connectors/{name}/tasks/{task}/restart",
         "POST /connectors/{name}/requests",
+        "POST /console/p/{name}/do/{verb}",
     ),
     Role.ADMIN: (
         "POST /connectors",

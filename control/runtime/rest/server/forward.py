@@ -196,7 +196,7 @@ def _pass_on_undone(status: int, body: bytes) -> None:
 
 
 def _writes(method: str, path: str) -> bool:
-    return method in _WRITES and (path == "/connectors" or path.startswith("/connectors/"))
+    return method in _WRITES and (path == "/connectors" or path.startswith(("/connectors/", "/console/p/")))
 
 
 def _place(url: str, tls: SSLContext | None) -> SplitResult:

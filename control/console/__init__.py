@@ -1,0 +1,14 @@
+"""The console: pages of a worker that show all of its pipelines, and act on them.
+
+    browser -> console_routes -> pipelines_page, pipeline_page, table_page (pure) -> templates -> HTML
+
+console_routes      the routes: reads the boards in memory, renders, and passes actions on
+pipelines_page      what the list of pipelines shows
+pipeline_page       what one pipeline shows
+table_page          what one table shows
+page_words          states in words with their icons, and numbers as people read them
+charts              the geometry of charts, drawn by the server as SVG
+templates, static   the HTML, one style sheet, a few lines of JavaScript, and htmx
+
+No page asks a database, Kafka or a target.  Each works without JavaScript; with it, it renews itself.
+"""

@@ -1,0 +1,91 @@
+"""The geometry of charts, drawn by the server: lines over time, and a map of cells.
+
+In: series of numbers.  Out: the points of SVG elements, and the labels of their axes.  Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+Series = Sequence[tuple[int, float]]  # milliseconds, value
+_STEPS: Final = (1, 2, 2.5, 5, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One series: its name, its newest value as text, and its points."""
+
+    name: str
+    newest: str
+    points: str  # of a polyline
+    area: str  # of a polygon down to the axis
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Lines over the same time and on the same scale."""
+
+    title: str
+    lines: Sequence[Line]
+    width: int
+    height: int
+    top: str  # the label of the highest value
+    middle: str
+    since: str  # the label of the earliest moment
+    table: Sequence[Sequence[str]]  # the same in numbers: a moment and a value of each line
+
+
+def nice_top(most: float) -> float:
+    """Return a round number that is not below the greatest value."""
+    if most <= 0:
+        return 1.0
+    size = 1.0
+    while size * 10 < most:
+        size *= 10
+    while size > most:
+        size /= 10
+    return next(size * step for step in _STEPS if size * step >= most)
+
+
+def points(
+    series: Series, since: int, until: int, top: float, box: tuple[int, int]
+) -> list[tuple[float, float]]:
+    """Place the values in a box whose origin is above left."""
+    width, height = box
+    span = max(1, until - since)
+    return [
+        (round((at - since) / span * width, 1), round(height - min(value, top) / top * height, 1))
+        for at, value in series
+        if at >= since
+    ]
+
+
+def polyline(placed: Sequence[tuple[float, float]]) -> str:
+    """Write points as SVG does."""
+    return " ".join(f"{x:g},{y:g}" for x, y in placed)
+
+
+def area(placed: Sequence[tuple[float, float]], height: int) -> str:
+    """Write the polygon between points and the axis."""
+    if not placed:
+        return ""
+    return polyline([(placed[0][0], height), *placed, (placed[-1][0], height)])
+
+
+def thinned(series: Series, most: int) -> Series:
+    """Keep at most so many points, of each group the greatest, so that no peak is lost."""
+    if len(series) <= most:
+        return series
+    size = -(-len(series) // most)
+    groups = [series[first : first + size] for first in range(0, len(series), size)]
+    return [(group[-1][0], max(value for _, value in group)) for group in groups]
+
+
+def sparkline(series: Series, box: tuple[int, int] = (80, 20)) -> str:
+    """Return the points of a small line without axes; nothing for less than two values."""
+    few = thinned(series, box[0] // 2)
+    if len(few) < 2:
+        return ""
+    top = nice_top(max(value for _, value in few))
+    return polyline(points(few, few[0][0], few[-1][0], top, box))

@@ -1,0 +1,130 @@
+"""States as a page shows them: a word, an icon and a tone, so that no colour is needed to tell them apart.
+
+In: the states of halves, tasks and tables.  Out: badges.  Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from wrackline.control.runtime.board.board_summary import PipelineSummary
+from wrackline.control.runtime.ground.number_text import duration_text
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.producers.connect.restart_policy import TaskState
+from wrackline.schemas.kafka.board_records import Half, HalfBoard, HalfState
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A state: `tone` is good, busy, warn, bad or idle."""
+
+    word: str
+    icon: str
+    tone: str
+
+
+RUNNING: Final = Badge("running", "●", "good")
+READING: Final = Badge("reading rows", "◐", "busy")
+SILENT: Final = Badge("silent", "◌", "warn")
+FAILED: Final = Badge("failed", "✕", "bad")
+TROUBLE: Final = Badge("needs you", "!", "bad")
+PAUSED: Final = Badge("paused", "‖", "idle")
+STOPPED: Final = Badge("stopped", "■", "idle")
+NEVER: Final = Badge("never ran", "○", "idle")
+STARTING: Final = Badge("starting", "◔", "busy")
+RECOVERING: Final = Badge("recovering", "↻", "warn")
+RESTARTING: Final = Badge("restarting", "↻", "warn")
+COMPLETED: Final = Badge("completed", "✓", "idle")
+
+HALF_BADGES: Final = {
+    HalfState.STARTING: STARTING,
+    HalfState.RUNNING: RUNNING,
+    HalfState.RECOVERING: RECOVERING,
+    HalfState.COMPLETED: COMPLETED,
+    HalfState.STOPPED: STOPPED,
+    HalfState.FAILED: FAILED,
+}
+TASK_BADGES: Final = {
+    TaskState.STARTING: STARTING,
+    TaskState.RUNNING: RUNNING,
+    TaskState.RECOVERING: RECOVERING,
+    TaskState.RESTARTING: RESTARTING,
+    TaskState.FAILED: FAILED,
+    TaskState.STOPPED: STOPPED,
+    TaskState.PAUSED: PAUSED,
+    TaskState.COMPLETED: COMPLETED,
+}
+_SOURCE_TABLES: Final = {
+    "streaming": Badge("streaming", "●", "good"),
+    "queued": Badge("queued", "◔", "busy"),
+    "snapshotting": Badge("reading rows", "◐", "busy"),
+    "refreshing": Badge("reading again", "◐", "busy"),
+    "paused": PAUSED,
+    "failed": FAILED,
+    "gone": Badge("gone", "○", "idle"),
+}
+_TARGET_TABLES: Final = {
+    "going": Badge("merging", "●", "good"),
+    "waiting": Badge("waits", "↻", "warn"),
+    "stopped": Badge("stopped", "✕", "bad"),
+}
+DASH: Final = "\u2013"  # where nothing is known
+UNKNOWN: Final = Badge("unknown", "○", "idle")
+_WORST_FIRST: Final = (
+    *(FAILED, TROUBLE, SILENT, RESTARTING, RECOVERING, STARTING, READING),
+    *(PAUSED, STOPPED, COMPLETED, NEVER, RUNNING),
+)
+
+
+def half_badge(known: HalfBoard, at_ms: int) -> Badge:
+    """Return the state of a half."""
+    state = known.state
+    if state is None:
+        return NEVER
+    return SILENT if known.is_silent(at_ms) else HALF_BADGES[state]
+
+
+def pipeline_badge(summary: PipelineSummary, standing: ConnectorState, *, has_target: bool) -> Badge:
+    """Return the worst of what is known: what the worker says of its tasks, and what the halves report."""
+    halves = (Half.SOURCE, Half.TARGET) if has_target else (Half.SOURCE,)
+    tasks = [one for one in (standing, standing.target) if one is not None]
+    found = [TASK_BADGES[one.state] for one in tasks]
+    if standing.state not in (TaskState.PAUSED, TaskState.STOPPED):
+        found += [SILENT for half in halves if half in summary.silent]
+        found += [FAILED for half in halves if summary.states[half] is HalfState.FAILED]
+        found += [TROUBLE] if summary.wrong else []
+        found += [READING] if summary.reading else []
+    return min(found, key=_WORST_FIRST.index)
+
+
+def source_badge(state: str | None) -> Badge:
+    """Return a table's state at the source."""
+    return _SOURCE_TABLES.get(state or "", UNKNOWN)
+
+
+def target_badge(state: str | None) -> Badge:
+    """Return a table's state in the target."""
+    return _TARGET_TABLES.get(state or "", UNKNOWN)
+
+
+def late_text(ms: int | None) -> str:
+    """Write how late a copy is."""
+    return DASH if ms is None else "now" if ms < 1 else duration_text(ms)
+
+
+def rate_text(a_second: float | None) -> str:
+    """Write how many a second."""
+    if a_second is None:
+        return DASH
+    return f"{a_second:,.0f}" if a_second >= 10 or a_second == 0 else f"{a_second:.1f}"
+
+
+def count_or_dash(number: int | None) -> str:
+    """Write a number that may be unknown."""
+    return DASH if number is None else f"{number:,}"
+
+
+def events_text(events: Mapping[str, int]) -> str:
+    """Write how many events of each kind there were."""
+    words = {"c": "inserted", "u": "updated", "d": "deleted", "r": "read", "t": "truncated"}
+    return ", ".join(f"{count:,} {words.get(op, op)}" for op, count in events.items()) or "none"

@@ -1,0 +1,320 @@
+"""What one pipeline shows: its way in stations, charts, what needs an operator, and its tables.  Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from wrackline.control.console.charts import Chart, Line, Series, area, nice_top, points, polyline, thinned
+from wrackline.control.console.page_words import (
+    DASH,
+    Badge,
+    count_or_dash,
+    half_badge,
+    late_text,
+    pipeline_badge,
+    rate_text,
+    source_badge,
+    target_badge,
+)
+from wrackline.control.console.pipelines_page import ListedPipeline, lost_text, newest_rate
+from wrackline.control.runtime.board.board_summary import rates, table_errors
+from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
+from wrackline.producers.connect.restart_policy import TaskState
+from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
+
+PAGE: Final = 100  # tables
+_BOX: Final = (600, 130)
+_MOST_POINTS: Final = 240
+_MOST_PROBLEMS: Final = 20
+_MOST_NUMBERS: Final = 20
+_TONES: Final = ("bad", "warn", "busy", "good", "idle")
+_RESTS: Final = (TaskState.PAUSED, TaskState.STOPPED, TaskState.COMPLETED)
+_CELL: Final = 13  # units of a cell of the map, its gap included
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """One station of the way: what it is, its state, and a few facts."""
+
+    title: str
+    name: str
+    badge: Badge | None
+    facts: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What needs an operator."""
+
+    where: str
+    error: Document
+    table: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A line of the list of tables."""
+
+    name: str
+    shown: str
+    source: Badge
+    target: Badge | None
+    percent: int | None
+    left: str
+    behind: str
+    late: str
+    events: str
+    letters: int
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A table on the map."""
+
+    name: str
+    x: int
+    y: int
+    tone: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """All tables as cells."""
+
+    cells: Sequence[Cell]
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableChoice:
+    """Which tables are listed."""
+
+    text: str = ""
+    tone: str = ""
+    page: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PipelinePage:
+    """The page."""
+
+    name: str
+    way: str
+    badge: Badge
+    worker: str
+    actions: Sequence[str]
+    stations: Sequence[Station]
+    charts: Sequence[Chart]
+    troubles: Sequence[Trouble]
+    more_troubles: int
+    map: HeatMap
+    tables: Sequence[TableRow]
+    counts: Sequence[tuple[str, int]]
+    chosen: int
+    pages: int
+    choice: TableChoice
+
+
+def pipeline_page(
+    one: ListedPipeline, halves: Mapping[Half, HalfBoard], choice: TableChoice, at_ms: int
+) -> PipelinePage:
+    """Make the page."""
+    every = _tables(halves, at_ms, has_target=one.target is not None)
+    wanted = [
+        row for row in every if choice.tone in ("", row.tone) and choice.text.lower() in row.name.lower()
+    ]
+    pages = max(1, -(-len(wanted) // PAGE))
+    page = min(max(1, choice.page), pages)
+    troubles = _troubles(halves)
+    return PipelinePage(
+        one.name,
+        f"{one.kind} → {one.target or 'Kafka'}",
+        pipeline_badge(one.summary, one.standing, has_target=one.target is not None),
+        one.standing.worker or one.worker,
+        _actions(one),
+        _stations(one, halves, at_ms),
+        _charts(one),
+        troubles[:_MOST_PROBLEMS],
+        max(0, len(troubles) - _MOST_PROBLEMS),
+        _map(every),
+        wanted[(page - 1) * PAGE : page * PAGE],
+        [(tone, count) for tone in _TONES if (count := sum(row.tone == tone for row in every))],
+        len(wanted),
+        pages,
+        TableChoice(choice.text, choice.tone, page),
+    )
+
+
+def _actions(one: ListedPipeline) -> Sequence[str]:
+    if one.standing.state in _RESTS:
+        return ("resume",)
+    return ("pause", "restart", "stop")
+
+
+def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int) -> Sequence[Station]:
+    source, target, summary = halves[Half.SOURCE], halves[Half.TARGET], one.summary
+    databases = source.report.get("databases", {})
+    log = DASH if summary.log_behind is None else size_text(summary.log_behind)
+    of_source = [("log not read yet", log)]
+    kept = [one["retained_bytes"] for one in databases.values() if one["retained_bytes"] is not None]
+    of_source += [("log kept", size_text(sum(kept)))] if kept else []
+    of_source += [("log", lost)] if (lost := lost_text(summary.lost_in_s)) else []
+    stations = [
+        Station("database", f"{one.kind} {', '.join(databases) or ''}".strip(), None, of_source),
+        Station(
+            "source half",
+            _process(source),
+            half_badge(source, at_ms),
+            [
+                ("changes/s", rate_text(newest_rate(one.history, "published"))),
+                *_lag(databases),
+                *_since(source, at_ms),
+            ],
+        ),
+        Station(
+            "Kafka",
+            count_text(summary.tables, "table", "tables"),
+            None,
+            [("offsets not merged", count_or_dash(summary.behind))] if one.target else [],
+        ),
+    ]
+    if one.target is None:
+        return stations
+    return [
+        *stations,
+        Station(
+            "target half",
+            _process(target),
+            half_badge(target, at_ms),
+            [("merged/s", rate_text(newest_rate(one.history, "merged"))), *_since(target, at_ms)],
+        ),
+        Station("target", one.target, None, [("late", late_text(summary.late_ms))]),
+    ]
+
+
+def _process(half: HalfBoard) -> str:
+    report = half.report
+    return f"{report['host']}, pid {report['pid']}" if report else "never ran"
+
+
+def _since(half: HalfBoard, at_ms: int) -> Sequence[tuple[str, str]]:
+    since = half.heard_ms if half.is_silent(at_ms) else half.report.get("since_ms")
+    return [] if since is None else [("for", duration_text(max(0, at_ms - since)))]
+
+
+def _lag(databases: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    known = [one["lag_ms"] for one in databases.values() if one["lag_ms"] is not None]
+    return [("change to Kafka", duration_text(max(known)))] if known else []
+
+
+def _charts(one: ListedPipeline) -> Sequence[Chart]:
+    history = one.history
+    published, merged = rates(history, "published"), rates(history, "merged")
+    flow = [("published", published, "one"), *([("merged", merged, "two")] if one.target else [])]
+    charts = [_chart("changes a second", flow, rate_text)]
+    if one.target:
+        late = [(past.at_ms, past.late_ms or 0) for past in history]
+        charts.append(_chart("how late the latest table is", [("late", late, "one")], _late))
+    return charts
+
+
+def _late(ms: float) -> str:
+    return late_text(round(ms))
+
+
+def _chart(title: str, series: Sequence[tuple[str, Series, str]], text: Any) -> Chart:  # noqa: ANN401 - of a number
+    width, height = _BOX
+    known = [values for _, values, _ in series if values]
+    if not known:
+        return Chart(title, (), width, height, "", "", "", ())
+    since, until = min(values[0][0] for values in known), max(values[-1][0] for values in known)
+    few = [(name, thinned(values, _MOST_POINTS), tone) for name, values, tone in series]
+    top = nice_top(max(value for _, values, _ in few for _, value in values))
+    lines = []
+    for name, values, tone in few:
+        placed = points(values, since, until, top, _BOX)
+        newest = text(values[-1][1]) if values else DASH
+        lines.append(Line(name, newest, polyline(placed), area(placed, height), tone))
+    rows = [thinned(values, _MOST_NUMBERS) for _, values, _ in few]
+    table = [
+        [
+            datetime.fromtimestamp(at / 1000, UTC).strftime("%H:%M:%S"),
+            *(text(row[n][1]) for row in rows if n < len(row)),
+        ]
+        for n, (at, _) in enumerate(rows[0])
+    ]
+    ago = duration_text(until - since)
+    return Chart(title, lines, width, height, text(top), text(top / 2), f"{ago} ago", table)
+
+
+def _troubles(halves: Mapping[Half, HalfBoard]) -> list[Trouble]:
+    found = [
+        Trouble(f"{half.value} half", known.report["error"])
+        for half, known in halves.items()
+        if known.report.get("error")
+    ]
+    own = {name: table["table"] for name, table in halves[Half.SOURCE].tables.items()}
+    return found + [
+        Trouble(own.get(name, name), error, name)
+        for known in halves.values()
+        for name, error in sorted(table_errors(known).items())
+    ]
+
+
+def _tables(halves: Mapping[Half, HalfBoard], at_ms: int, *, has_target: bool) -> list[TableRow]:
+    source, target = halves[Half.SOURCE].tables, halves[Half.TARGET].tables
+    rows = [
+        _table_row(name, source.get(name, {}), target.get(name), at_ms, has_target=has_target)
+        for name in sorted(source.keys() | target.keys())
+    ]
+    return sorted(rows, key=lambda row: (row.tone != "bad", row.tone != "warn", row.tone != "busy", row.name))
+
+
+def _table_row(
+    name: str, source: Document, target: Document | None, at_ms: int, *, has_target: bool
+) -> TableRow:
+    its_source = source_badge(source.get("state"))
+    its_target = target_badge((target or {}).get("standing")) if has_target else None
+    tones = [its_source.tone, *([its_target.tone] if target is not None and its_target else [])]
+    wrong = source.get("reason") or (target or {}).get("error")
+    lag = (target or {}).get("lag_ms")
+    behind = (target or {}).get("behind")
+    waits = (target or {}).get("behind_s") or 0
+    late = waits * 1000 + (at_ms - target["at_ms"] if target and waits else 0) or (lag or {}).get("whole")
+    counted = (target or source).get("events", {})
+    left = source.get("seconds_left")
+    return TableRow(
+        name,
+        source.get("table", name),
+        its_source,
+        its_target,
+        source.get("percent") if source.get("requests") else None,
+        f"{duration_text(left * 1000)} left" if left is not None else "",
+        count_or_dash(behind),
+        late_text(None if late is None else round(late)),
+        f"{sum(counted.values()):,}",
+        (target or {}).get("dead_letters", 0),
+        "bad" if wrong else min(tones, key=_TONES.index),
+    )
+
+
+def _map(rows: Sequence[TableRow]) -> HeatMap:
+    """Place a cell for each table, by name, in a field that is about four times as wide as high."""
+    ordered = sorted(rows, key=lambda row: row.name)
+    wide = max(12, round((len(ordered) * 4) ** 0.5))
+    cells = [
+        Cell(
+            row.name,
+            number % wide * _CELL,
+            number // wide * _CELL,
+            row.tone,
+            f"{row.shown}: {row.source.word}{f', {row.target.word}' if row.target else ''}",
+        )
+        for number, row in enumerate(ordered)
+    ]
+    high = -(-len(ordered) // wide)
+    return HeatMap(cells, wide * _CELL, high * _CELL)

@@ -1,0 +1,134 @@
+"""What the list of pipelines shows: a row for each, the worst first, and counters that are filters.  Pure."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from wrackline.control.console.charts import sparkline
+from wrackline.control.console.page_words import (
+    DASH,
+    Badge,
+    count_or_dash,
+    late_text,
+    pipeline_badge,
+    rate_text,
+)
+from wrackline.control.runtime.board.board_summary import PipelineSummary, rates
+from wrackline.control.runtime.ground.number_text import duration_text, size_text
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.schemas.kafka.board_records import Document
+
+_TONES: Final = ("bad", "warn", "busy", "good", "idle")
+_RATE_OVER: Final = 6  # samples: a rate of some ten seconds
+_SOON_S: Final = 3 * 86_400  # a log that may be lost sooner than this is shown
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPipeline:
+    """A pipeline as it was found."""
+
+    name: str
+    kind: str
+    target: str | None
+    standing: ConnectorState
+    summary: PipelineSummary
+    history: Sequence[PipelineSummary]
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineRow:
+    """A line of the list."""
+
+    name: str
+    way: str
+    badge: Badge
+    tables: str
+    wrong: int
+    late: str
+    late_line: str
+    rate: str
+    rate_line: str
+    behind: str
+    log: str
+    lost: str
+    worker: str
+    error: Document | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A counter, which is also a filter."""
+
+    word: str
+    tone: str
+    count: int
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PipelinesPage:
+    """The page."""
+
+    rows: Sequence[PipelineRow]
+    counters: Sequence[Counted]
+    shown: str
+
+
+def pipelines_page(found: Sequence[ListedPipeline], state: str = "", text: str = "") -> PipelinesPage:
+    """Make the page; `state` and `text` choose rows."""
+    rows = sorted((_row(one) for one in found), key=lambda row: (_TONES.index(row.badge.tone), row.name))
+    counts = Counter(row.badge.word for row in rows)
+    tones = {row.badge.word: row.badge.tone for row in rows}
+    counters = [Counted("all", "idle", len(rows), not state)]
+    counters += [
+        Counted(word, tones[word], counts[word], word == state)
+        for word in sorted(counts, key=lambda word: (_TONES.index(tones[word]), word))
+    ]
+    chosen = [
+        row
+        for row in rows
+        if state in ("", row.badge.word) and text.lower() in f"{row.name} {row.way}".lower()
+    ]
+    return PipelinesPage(chosen, counters, f"{len(chosen)} of {len(rows)}")
+
+
+def newest_rate(history: Sequence[PipelineSummary], total: str) -> float | None:
+    """Return how fast a total grows, over some ten seconds."""
+    last = history[-_RATE_OVER:]
+    if len(last) < 2:
+        return None
+    seconds = (last[-1].at_ms - last[0].at_ms) / 1000
+    grown: int = getattr(last[-1], total) - getattr(last[0], total)
+    return max(0.0, grown / seconds)
+
+
+def lost_text(seconds: int | None) -> str:
+    """Write when the log may be lost, if that is soon."""
+    return "" if seconds is None or seconds > _SOON_S else f"lost in {duration_text(seconds * 1000)}"
+
+
+def _row(one: ListedPipeline) -> PipelineRow:
+    summary = one.summary
+    wrong = (
+        f"{summary.tables - summary.wrong:,} of {summary.tables:,}"
+        if summary.wrong
+        else f"{summary.tables:,}"
+    )
+    return PipelineRow(
+        one.name,
+        f"{one.kind} → {one.target or 'Kafka'}",
+        pipeline_badge(summary, one.standing, has_target=one.target is not None),
+        wrong,
+        summary.wrong,
+        late_text(summary.late_ms),
+        sparkline([(past.at_ms, past.late_ms or 0) for past in one.history]),
+        rate_text(newest_rate(one.history, "published")),
+        sparkline(rates(one.history, "published")),
+        count_or_dash(summary.behind),
+        DASH if summary.log_behind is None else size_text(summary.log_behind),
+        lost_text(summary.lost_in_s),
+        one.standing.worker or one.worker,
+        summary.error,
+    )

@@ -1,0 +1,18 @@
+// What the pages can't do without a script: keys, and no renewal while somebody reads, types or looks elsewhere.
+"use strict";
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+  if (event.key === "/") {
+    const search = document.getElementById("search");
+    if (search) { event.preventDefault(); search.focus(); }
+  } else if (event.key === "g") {
+    window.location.href = "/console/";
+  }
+});
+
+document.addEventListener("htmx:config:request", (event) => {
+  const open = document.querySelector("main details[open]");
+  const typing = document.activeElement && document.activeElement.tagName === "INPUT";
+  if (document.hidden || open || typing) event.preventDefault();
+});

@@ -1,0 +1,103 @@
+"""What one table shows: both halves of it, in words and numbers.  Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from wrackline.control.console.page_words import Badge, events_text, late_text, source_badge, target_badge
+from wrackline.control.runtime.ground.number_text import count_text, duration_text
+from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
+
+Facts = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class TablePage:
+    """The page; a half that does not know the table has no facts."""
+
+    pipeline: str
+    name: str
+    source: Badge
+    target: Badge | None
+    of_source: Facts
+    of_target: Facts
+    percent: int | None
+    errors: Sequence[Document]
+
+
+def table_page(
+    pipeline: str, name: str, halves: Mapping[Half, HalfBoard], at_ms: int, *, has_target: bool
+) -> TablePage | None:
+    """Make the page; None: neither half knows such a table."""
+    source, target = (halves[half].tables.get(name) for half in Half)
+    if source is None and target is None:
+        return None
+    errors = [
+        (source or {}).get("reason"),
+        (target or {}).get("error"),
+        (target or {}).get("upkeep", {}).get("error"),
+    ]
+    return TablePage(
+        pipeline,
+        (source or {}).get("table", name),
+        source_badge((source or {}).get("state")),
+        target_badge((target or {}).get("standing")) if has_target else None,
+        [] if source is None else _of_source(source),
+        [] if target is None else _of_target(target, at_ms),
+        (source or {}).get("percent") if (source or {}).get("requests") else None,
+        [error for error in errors if error],
+    )
+
+
+def _of_source(table: Document) -> Facts:
+    facts = [("published since the start", events_text(table.get("events", {})))]
+    if table["requests"]:
+        expected = f" of about {table['expected']:,}" if table["expected"] else ""
+        facts.append(("rows read", f"{table['rows']:,}{expected}"))
+        if table["seconds_left"] is not None:
+            facts.append(("time left", duration_text(table["seconds_left"] * 1000)))
+        facts.append(("requests", ", ".join(table["requests"])))
+    for what, counts in (
+        ("rows made dead letters", table["letters"]),
+        ("values published as null", table["nulls"]),
+    ):
+        if counts:
+            facts.append((what, ", ".join(f"{column} {count:,}" for column, count in counts.items())))
+    return facts
+
+
+def _of_target(table: Document, at_ms: int) -> Facts:
+    facts = [
+        (
+            "merged since the start",
+            f"{count_text(table['batches'], 'batch', 'batches')}: {events_text(table['events'])}",
+        )
+    ]
+    if table["behind"] is not None:
+        facts.append(("not merged yet", count_text(table["behind"], "offset", "offsets")))
+    if table["merged_ms"]:
+        facts.append(("newest batch", f"{duration_text(max(0, at_ms - table['merged_ms']))} ago"))
+    if lag := table["lag_ms"]:
+        publish, wait, merge = (late_text(lag[stage]) for stage in ("publish", "wait", "merge"))
+        facts.append(
+            (
+                "its newest change was late",
+                f"{late_text(lag['whole'])}: {publish} to Kafka, {wait} until read, {merge} to merge",
+            )
+        )
+    if table["held"]:
+        facts.append(("held by an open transaction", count_text(table["held"], "offset", "offsets")))
+    facts += [("dead letters", f"{table['dead_letters']:,}")] if table["dead_letters"] else []
+    facts += [("rows hidden from readers", f"{table['incomplete']:,}")] if table["incomplete"] else []
+    if table["offsets"]:
+        facts.append(
+            ("next offsets", ", ".join(f"{partition}: {at:,}" for partition, at in table["offsets"].items()))
+        )
+    if table["seconds"]:
+        steps = ", ".join(
+            f"{step} {duration_text(seconds * 1000)}" for step, seconds in table["seconds"].items()
+        )
+        facts.append(("time spent", steps))
+    upkeep = table["upkeep"]
+    if upkeep["done"] or upkeep["failed"]:
+        facts.append(("upkeep", f"{upkeep['done']:,} done, {upkeep['failed']:,} failed"))
+    return facts

@@ -1,0 +1,119 @@
+"""What a pipeline's board adds up to: one line for a list, and points for its charts.  Pure.
+
+In: both halves as they were reported.  Out: their totals at a moment, and the last samples of them.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard, HalfState
+
+_RECENT_MS: Final = 30_000  # a merge counts for so long as how late the copy is
+_READING: Final = frozenset({"queued", "snapshotting", "refreshing"})
+_CLOSE_MS, _CLOSE = 2_000, 450  # a quarter of an hour
+_FAR_MS, _FAR = 60_000, 1_440  # a day
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSummary:
+    """A pipeline at a moment; None is what is not known."""
+
+    at_ms: int
+    states: Mapping[Half, HalfState | None]
+    silent: frozenset[Half]
+    tables: int
+    reading: int  # tables whose rows are being read
+    wrong: int  # tables with an error
+    published: int  # events since the source half began
+    merged: int  # events since the target half began
+    behind: int | None  # offsets that are not merged
+    late_ms: int | None  # of the table that is latest
+    log_behind: int | None  # bytes of the log that Kafka does not have
+    lost_in_s: int | None  # seconds until the log that is needed may be lost
+    error: Document | None  # the worst
+
+
+def summarise(halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
+    """Add up both halves."""
+    source, target = halves[Half.SOURCE], halves[Half.TARGET]
+    behind = [table["behind"] for table in target.tables.values() if table.get("behind") is not None]
+    late = [_late_ms(table, at_ms) for table in target.tables.values()]
+    databases = source.report.get("databases", {}).values()
+    errors = [
+        *_half_errors(halves),
+        *(one for half in halves.values() for one in table_errors(half).values()),
+    ]
+    return PipelineSummary(
+        at_ms,
+        {half: known.state for half, known in halves.items()},
+        frozenset(half for half, known in halves.items() if known.is_silent(at_ms)),
+        len(source.tables.keys() | target.tables.keys()),
+        sum(table.get("state") in _READING for table in source.tables.values()),
+        len({name for half in halves.values() for name in table_errors(half)}),
+        source.report.get("events", 0),
+        sum(sum(table.get("events", {}).values()) for table in target.tables.values()),
+        sum(behind) if behind else None,
+        max(late) if late else None,
+        _total(database["behind_bytes"] for database in databases),
+        min((one["lost_in_s"] for one in databases if one["lost_in_s"] is not None), default=None),
+        errors[0] if errors else None,
+    )
+
+
+def table_errors(half: HalfBoard) -> Mapping[str, Document]:
+    """Return the errors of a half's tables, by table."""
+    found = {name: table.get("reason") or table.get("error") for name, table in half.tables.items()}
+    return {name: error for name, error in found.items() if error}
+
+
+def _half_errors(halves: Mapping[Half, HalfBoard]) -> Sequence[Document]:
+    return [half.report["error"] for half in halves.values() if half.report.get("error")]
+
+
+def _late_ms(table: Mapping[str, Any], at_ms: int) -> int:
+    """Return how late a table of the target is: what waits, or what came a moment ago."""
+    waits = int(table["behind_s"] * 1000) + max(0, at_ms - table["at_ms"]) if table.get("behind_s") else 0
+    merged, lag = table.get("merged_ms"), table.get("lag_ms")
+    recent = lag["whole"] if lag and merged and at_ms - merged < _RECENT_MS else 0
+    return max(waits, recent)
+
+
+def _total(numbers: Any) -> int | None:  # noqa: ANN401 - an iterable of numbers that may be missing
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
+
+
+class PipelineHistory:
+    """The last summaries of a pipeline: each two seconds of a quarter of an hour, each minute of a day."""
+
+    def __init__(self) -> None:
+        self._close: deque[PipelineSummary] = deque(maxlen=_CLOSE)
+        self._far: deque[PipelineSummary] = deque(maxlen=_FAR)
+
+    def add(self, summary: PipelineSummary) -> None:
+        """Take one; it counts where enough time has passed."""
+        for kept, every in ((self._close, _CLOSE_MS), (self._far, _FAR_MS)):
+            if not kept or summary.at_ms - kept[-1].at_ms >= every:
+                kept.append(summary)
+
+    def close(self) -> Sequence[PipelineSummary]:
+        """Return the last quarter of an hour."""
+        return tuple(self._close)
+
+    def far(self) -> Sequence[PipelineSummary]:
+        """Return the last day."""
+        return tuple(self._far)
+
+
+def rates(history: Sequence[PipelineSummary], total: str) -> Sequence[tuple[int, float]]:
+    """Return how fast a total grew, between each two samples; a process that began again grew from 0."""
+    found = []
+    for before, after in pairwise(history):
+        seconds = (after.at_ms - before.at_ms) / 1000
+        grown = getattr(after, total) - getattr(before, total)
+        if seconds > 0:
+            found.append((after.at_ms, (getattr(after, total) if grown < 0 else grown) / seconds))
+    return found

@@ -1,0 +1,1 @@
+"""The console: its pages, made by hand and in a browser."""

@@ -1,0 +1,209 @@
+"""Boards made by hand, and a console over them: busy, broken, empty, and with names that mean harm."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from wrackline.control.console import console_routes
+from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.rest.server.endpoint import RestEndpoint, open_endpoint
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.control.runtime.worker.pipeline_views import BoardView, Followed
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
+
+SLOT_LOST = define(
+    "test.slot_lost",
+    OperatorNeeded,
+    "replication slot {slot} is lost: the server has removed log that is still needed",
+    hint="read all rows again: wrackline offsets reset <pipeline.toml>, then start it",
+)
+HOSTILE = "<img src=x onerror=alert(1)>\"'&"
+RUNS = ConnectorState(TaskState.RUNNING, worker="db-host-1:8083")
+_STEP_MS = 2_000
+
+
+class MadeCrew:
+    """Connectors that run nowhere."""
+
+    worker = "db-host-1:8083"
+
+    def __init__(self, standings: Mapping[str, ConnectorState]) -> None:
+        self.standings = dict(standings)
+        self.wished: list[tuple[str, DesiredState]] = []
+
+    def names(self) -> Sequence[str]:
+        return list(self.standings)
+
+    def config(self, name: str) -> Mapping[str, str]:
+        return {"name": name, "database.password": "***", "topic.prefix": HOSTILE}
+
+    def standing(self, name: str) -> ConnectorState:
+        if name not in self.standings:
+            raise NO_CONNECTOR(name=name)
+        return self.standings[name]
+
+    def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
+        del task
+        self.wished.append((name, wish))
+
+    def topics(self, name: str) -> Sequence[str]:
+        return [name]
+
+    def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
+        return [({"server": name}, {})]
+
+
+class MadeViews:
+    """Boards by name."""
+
+    def __init__(self, boards: Mapping[str, BoardView]) -> None:
+        self.boards = dict(boards)
+
+    @contextmanager
+    def board(self, name: str) -> Iterator[BoardView]:
+        if name not in self.boards:
+            raise NO_CONNECTOR(name=name)
+        yield self.boards[name]
+
+
+def source_table(name: str, *, state: str = "streaming", events: int = 0, **more: object) -> Document:
+    """Return what a source half reports of a table."""
+    return {
+        "table": name, "state": state, "requests": [], "rows": 0, "expected": None, "percent": None,
+        "seconds_left": None, "letters": {}, "nulls": {}, "reason": None, "events": {"u": events},
+        "at_ms": now_ms(), **more,
+    }  # fmt: skip
+
+
+def target_table(*, events: int = 0, behind: int = 0, late_ms: int = 900, **more: object) -> Document:
+    """Return what a target half reports of a table."""
+    now = now_ms()
+    return {
+        "standing": "going", "error": None, "offsets": {"0": events}, "behind": behind,
+        "behind_s": 1.2 if behind else 0, "held": 0, "held_s": 0, "seq": "0a", "merged_ms": now - 800,
+        "lag_ms": {"publish": 12, "wait": 300, "merge": late_ms - 312, "whole": late_ms},
+        "events": {"u": events}, "batches": 40, "dead_letters": 0,
+        "seconds": {"read": 1.5, "apply": 4.0},
+        "upkeep": {"done": 1, "failed": 0, "seconds": 2.0, "error": None, "removed": {}}, "incomplete": 0,
+        "at_ms": now, **more,
+    }  # fmt: skip
+
+
+def half(state: str = "running", *, heard_ms: int | None = None, **more: object) -> HalfBoard:
+    """Return a half that reports this."""
+    now = now_ms()
+    report = {
+        "state": state, "since_ms": now - 3_600_000, "error": None, "host": "db-host-1", "pid": 4711,
+        "began_ms": now - 3_600_000, "events": 0, "databases": {}, **more,
+    }  # fmt: skip
+    return HalfBoard(report, now if heard_ms is None else heard_ms)
+
+
+def database(behind: int = 18_000, lost_in_s: int | None = None) -> Document:
+    """Return what a source half reports of a database's log."""
+    return {
+        "behind_bytes": behind, "retained_bytes": behind * 4, "spare_bytes": None, "lost_in_s": lost_in_s,
+        "lag_ms": 14, "last_ms": now_ms(), "bytes": 0, "transactions": 0, "left_out": {},
+        "position": "0/1A2B",
+    }  # fmt: skip
+
+
+def busy(tables: int = 24, *, lost_in_s: int | None = None) -> BoardView:
+    """Return a pipeline at work, with a quarter of an hour of history."""
+    source = half(events=90_000, databases={"shop": database(lost_in_s=lost_in_s)})
+    target = half(target="iceberg", pid=4712)
+    for number in range(tables):
+        name = f"shop.public.{'orders' if number == 0 else f'items_{number:03}'}"
+        source.tables[name] = source_table(name, events=1_000 * (number % 7))
+        target.tables[name] = target_table(events=900 * (number % 7), behind=number % 5 * 40)
+    if tables > 3:
+        source.tables["shop.public.items_002"] = source_table(
+            "shop.public.items_002", state="snapshotting", requests=["initial"], rows=4_200_000,
+            expected=10_000_000, percent=42, seconds_left=130,
+        )  # fmt: skip
+    return BoardView(Followed(1, "postgres", "iceberg"), both(source, target), history(source, target))
+
+
+def broken() -> BoardView:
+    """Return a pipeline that needs an operator at both ends."""
+    error = SLOT_LOST(slot="wrackline_billing").document()
+    source = half("failed", error=error, databases={"billing": database(9_000_000_000, 1_900)})
+    target = half(target="delta", pid=99)
+    reason = {
+        "code": "pg.value_unfit",
+        "sentence": "a value of column amount is not a number",
+        "hint": "see it",
+    }
+    source.tables["billing.public.invoices"] = source_table(
+        "billing.public.invoices", state="failed", reason=reason
+    )
+    stopped = {**reason, "code": "target.other_mode", "sentence": "the table is kept in another mode"}
+    target.tables["billing.public.invoices"] = target_table(standing="stopped", error=stopped)
+    return BoardView(Followed(1, "mysql", "delta"), both(source, target), history(source, target))
+
+
+def hostile() -> BoardView:
+    """Return a pipeline whose names and texts are markup."""
+    error = {"code": HOSTILE, "kind": "Definite", "sentence": HOSTILE, "hint": HOSTILE}
+    source = half(error=error, databases={HOSTILE: database()}, host=HOSTILE)
+    target = half(target=HOSTILE)
+    source.tables[HOSTILE] = source_table(HOSTILE, reason=error, letters={HOSTILE: 3})
+    target.tables[HOSTILE] = target_table(error=error, standing="stopped")
+    return BoardView(Followed(1, "postgres", HOSTILE), both(source, target), PipelineHistory())
+
+
+def empty() -> BoardView:
+    """Return a pipeline that has never run."""
+    return BoardView(Followed(1, "postgres", "iceberg"), both(HalfBoard(), HalfBoard()), PipelineHistory())
+
+
+def both(source: HalfBoard, target: HalfBoard) -> Mapping[Half, HalfBoard]:
+    """Return the halves by what they are."""
+    return {Half.SOURCE: source, Half.TARGET: target}
+
+
+def history(source: HalfBoard, target: HalfBoard, steps: int = 400) -> PipelineHistory:
+    """Return what such a pipeline looked like before: a day's wave, with a pause."""
+    made, now, events = PipelineHistory(), now_ms(), 0
+    for step in range(steps):
+        rate = 0 if 200 < step < 215 else 1_500 + 900 * math.sin(step / 30) + step % 7 * 60
+        events += int(rate * _STEP_MS / 1000)
+        past = HalfBoard({**source.report, "events": events}, source.heard_ms)
+        late = 900 + 400 * math.sin(step / 25) + (9_000 if 214 < step < 225 else 0)
+        tables = {name: target_table(events=events // max(1, len(target.tables)), late_ms=int(late))
+                  for name in list(target.tables)[:3]}  # fmt: skip
+        at = now - (steps - step) * _STEP_MS
+        shown = {name: {**table, "merged_ms": at, "at_ms": at} for name, table in tables.items()}
+        made.add(summarise(both(past, HalfBoard(target.report, target.heard_ms, shown)), at))
+    return made
+
+
+def crowd() -> tuple[MadeCrew, MadeViews]:
+    """Return several pipelines in several states."""
+    boards = {
+        "shop": busy(), "warehouse": busy(3), "billing": broken(), "archive": busy(60, lost_in_s=7_200),
+        "new-one": empty(),
+    }  # fmt: skip
+    silent = busy(5)
+    silent.halves[Half.TARGET].heard_ms = now_ms() - 90_000
+    boards["stock"] = silent
+    standings = {name: ConnectorState(RUNS.state, worker=RUNS.worker, target=RUNS) for name in boards}
+    standings["billing"] = ConnectorState(TaskState.FAILED, "[test.slot_lost] lost", RUNS.worker, target=RUNS)
+    paused = ConnectorState(TaskState.PAUSED, worker=RUNS.worker)
+    standings["warehouse"] = ConnectorState(TaskState.PAUSED, worker=RUNS.worker, target=paused)
+    starting = ConnectorState(TaskState.STARTING, worker=RUNS.worker)
+    standings["new-one"] = ConnectorState(TaskState.STARTING, worker=RUNS.worker, target=starting)
+    return MadeCrew(standings), MadeViews(boards)
+
+
+@contextmanager
+def served(crew: MadeCrew, views: MadeViews, settings: RestSettings | None = None) -> Iterator[RestEndpoint]:
+    """Serve a console over them."""
+    routes = [console_routes.routes(crew, views)]  # type: ignore[arg-type]  # it has what the console uses
+    with open_endpoint(settings or RestSettings(0), routes, print) as endpoint:
+        yield endpoint

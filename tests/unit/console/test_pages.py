@@ -1,0 +1,203 @@
+"""The console's pages over boards made by hand: what they show, what they refuse, and what they never do."""
+
+import re
+from collections.abc import Iterator, Mapping
+from html.parser import HTMLParser
+from http.client import HTTPConnection
+
+import pytest
+
+from tests.unit.console.made import HOSTILE, RUNS, MadeCrew, MadeViews, busy, crowd, hostile, served
+from wrackline.control.console.charts import nice_top, points, thinned
+from wrackline.control.console.console_routes import HEADERS
+from wrackline.control.runtime.rest.access.roles import ROLES
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.server.endpoint import RestEndpoint
+from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
+
+PAGES = ["/", "/?state=failed", "/?q=shop", "/p/shop", "/p/shop?tone=busy", "/p/shop?q=orders&page=9",
+         "/p/billing", "/p/archive", "/p/warehouse", "/p/new-one", "/p/stock", "/p/shop/t/shop.public.orders",
+         "/p/billing/t/billing.public.invoices", "/p/shop/settings"]  # fmt: skip
+
+
+class Page(HTMLParser):
+    """What a page has: its words, and every element with its attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+
+def asked(
+    door: RestEndpoint, method: str, path: str, headers: Mapping[str, str] | None = None
+) -> tuple[int, Mapping[str, str], str]:
+    connection = HTTPConnection(LOOPBACK, door.port, timeout=30)
+    try:
+        connection.request(method, f"/console{path}", headers=dict(headers or {}))
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read().decode()
+    finally:
+        connection.close()
+
+
+@pytest.fixture(scope="module")
+def crew() -> MadeCrew:
+    return crowd()[0]
+
+
+@pytest.fixture(scope="module")
+def door(crew: MadeCrew) -> Iterator[RestEndpoint]:
+    with served(crew, crowd()[1]) as endpoint:
+        yield endpoint
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_renders_and_runs_nothing_of_its_own(door: RestEndpoint, path: str) -> None:
+    status, headers, html = asked(door, "GET", path)
+    assert status == 200
+    assert {name.lower(): value for name, value in headers.items()}.items() >= {
+        name.lower(): value for name, value in HEADERS.items()
+    }.items()
+    page = Page(html)
+    for tag, attributes in page.elements:
+        assert not any(name.startswith("on") or name == "style" for name in attributes), (tag, attributes)
+        assert tag != "style"
+        assert tag != "script" or (attributes["src"] or "").startswith("/console/static/")
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids)), "an id is there once, or renewing mixes rows up"
+
+
+def test_the_list_shows_the_worst_first_and_why(door: RestEndpoint) -> None:
+    _, _, html = asked(door, "GET", "/")
+    names = re.findall(r'<tr id="row-([^"]+)"', html)
+    assert (names[0], set(names)) == (
+        "billing", {"billing", "shop", "archive", "stock", "new-one", "warehouse"},
+    )  # fmt: skip
+    text = Page(html).text
+    assert "replication slot wrackline_billing is lost" in text
+    assert "lost in 2 h" in text
+    assert re.search(r"1 silent", text)
+    _, _, html = asked(door, "GET", "/?state=silent")
+    assert re.findall(r'<tr id="row-([^"]+)"', html) == ["stock"]
+    _, _, html = asked(door, "GET", "/?q=no%20such")
+    assert "No pipeline is like this" in html
+
+
+def test_a_pipeline_says_what_needs_somebody_and_what_to_do(door: RestEndpoint) -> None:
+    text = Page(asked(door, "GET", "/p/billing")[2]).text
+    assert "wrackline offsets reset <pipeline.toml>" in text
+    assert "target.other_mode" in text
+    assert "1 need you" in text
+    text = Page(asked(door, "GET", "/p/shop")[2]).text
+    assert re.search(r"reading rows .* 42 % 2 min left", text)
+    text = Page(asked(door, "GET", "/p/new-one")[2]).text
+    assert "No table has been reported yet" in text
+
+
+def test_actions_fit_the_state_and_are_passed_on(door: RestEndpoint, crew: MadeCrew) -> None:
+    def verbs(name: str) -> set[str]:
+        return set(re.findall(r"/do/(\w+)", asked(door, "GET", f"/p/{name}")[2]))
+
+    assert verbs("shop") == {"pause", "restart", "stop"}
+    assert verbs("warehouse") == {"resume"}
+    crew.wished.clear()
+    status, headers, _ = asked(door, "POST", "/p/shop/do/pause")
+    assert (status, headers["location"]) == (303, "/console/p/shop")
+    assert crew.wished == [("shop", DesiredState.PAUSE)]
+    crew.wished.clear()
+    for path in ("/p/shop/do/drop", "/p/none/do/pause"):
+        assert asked(door, "POST", path)[0] == 404
+    assert asked(door, "GET", "/p/shop/do/pause")[0] == 405
+    assert not crew.wished
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:1", "null"])
+def test_a_page_of_another_site_can_do_nothing(door: RestEndpoint, crew: MadeCrew, origin: str) -> None:
+    crew.wished.clear()
+    assert asked(door, "POST", "/p/shop/do/stop", {"Origin": origin})[0] == 403
+    assert not crew.wished
+    own = f"http://127.0.0.1:{door.port}"
+    assert asked(door, "POST", "/p/shop/do/stop", {"Origin": own})[0] == 303
+
+
+def test_light_and_dark_are_remembered_and_lead_nowhere_else(door: RestEndpoint) -> None:
+    status, headers, _ = asked(door, "POST", "/theme/dark?back=%2Fconsole%2Fp%2Fshop")
+    assert (status, headers["location"]) == (303, "/console/p/shop")
+    cookie = headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert 'data-theme="dark"' in asked(door, "GET", "/", {"Cookie": cookie.partition(";")[0]})[2]
+    assert 'data-theme="system"' in asked(door, "GET", "/", {"Cookie": 'wrackline_theme="><b>'})[2]
+    for path in (
+        "/theme/dark?back=https%3A%2F%2Fevil.example",
+        "/theme/dark?back=%2F%2Fevil.example",
+        "/theme/pink",
+    ):
+        assert asked(door, "POST", path)[0] == 404
+
+
+def test_what_does_not_exist_is_said_in_a_page(door: RestEndpoint) -> None:
+    for path in ("/p/none", "/p/none/settings", "/p/shop/t/none", f"/p/{'x' * 5000}"):
+        status, _, html = asked(door, "GET", path)
+        assert status == 404
+        assert "<main" in html
+    assert asked(door, "GET", "/static/..%2Fconsole_routes.py")[0] == 404
+    assert asked(door, "GET", "/static/console.css")[0] == 200
+
+
+def test_names_and_texts_of_others_are_text() -> None:
+    views = MadeViews({"shop": hostile()})
+    with served(MadeCrew({"shop": ConnectorState(TaskState.RUNNING, HOSTILE, HOSTILE)}), views) as door:
+        table = next(iter(re.findall(r"/console/p/shop/t/[^\"]+", asked(door, "GET", "/p/shop")[2])))
+        pages = ["/", "/p/shop", "/p/shop/settings", "/?q=%3Cimg%20src=x%20onerror=alert(1)%3E",
+                 f"/p/shop?q={'%3Cimg%3E'}&tone=%22%3E%3Cimg%3E", table.removeprefix("/console")]  # fmt: skip
+        for path in pages:
+            status, _, html = asked(door, "GET", path)
+            assert status == 200
+            page = Page(html)
+            assert not [one for one in page.elements if one[1].get("src") == "x"], path
+            assert "onerror" not in {name for _, attributes in page.elements for name in attributes}
+        assert HOSTILE in "".join(Page(asked(door, "GET", "/p/shop")[2]).words)
+
+
+def test_many_tables_come_page_by_page() -> None:
+    views = MadeViews({"big": busy(1_030)})
+    with served(MadeCrew({"big": RUNS}), views) as door:
+        first = asked(door, "GET", "/p/big")[2]
+        assert "page 1 of 11, 1030 tables" in Page(first).text
+        assert first.count("<rect") == 1_030
+        last = asked(door, "GET", "/p/big?page=11")[2]
+        assert len(re.findall(r'<th scope="row">', last)) == 30
+
+
+def test_each_route_has_a_role() -> None:
+    ours = {route: role.name for route, role in ROLES.items() if " /console" in route}
+    assert ours["POST /console/p/{name}/do/{verb}"] == "OPERATOR"
+    assert {role for route, role in ours.items() if route.startswith("GET")} == {"VIEWER"}
+
+
+@pytest.mark.parametrize(
+    ("most", "top"), [(0, 1), (0.3, 0.5), (1, 1), (7, 10), (24, 25), (26, 50), (9_999, 10_000)]
+)
+def test_an_axis_ends_at_a_round_number(most: float, top: float) -> None:
+    assert nice_top(most) == pytest.approx(top)
+
+
+def test_points_fill_their_box_and_no_peak_is_lost() -> None:
+    series = [(at, float(at == 500)) for at in range(1_000)]
+    few = thinned(series, 50)
+    assert (len(few) <= 50, max(value for _, value in few)) == (True, 1.0)
+    placed = points(series, 0, 999, 1.0, (100, 40))
+    assert (placed[0], placed[500][1], placed[-1]) == ((0.0, 40.0), 0.0, (100.0, 40.0))
