@@ -67,7 +67,7 @@ def points(rows: int) -> dict[str, Point]:
             for name, width in widths.items()
         },
         **{f"transactions of {size:,} rows": Point(count, in_one=size) for size, count in sizes.items()},
-        **{f"{tables:,} tables": Point(rows, tables=tables) for tables in (10, 1_000, 10_000)},
+        **{f"{tables:,} tables": Point(rows, tables=tables) for tables in (10, 100, 1_000, 3_000)},
         **{f"{number} partitions": Point(rows, partitions=number) for number in (4, 16, 64)},
         **{f"{number} tasks": Point(rows, tasks=number) for number in (2, 4)},
     }
