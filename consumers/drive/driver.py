@@ -12,7 +12,7 @@ saves questions: every batch asks the table itself.
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from enum import Enum
@@ -84,6 +84,29 @@ Merge = Callable[[str, Mapping[int, int]], BatchRange]  # consumers/batch/batch.
 PollEnds = Callable[[], Ends]  # consumers/kafka/topic_offsets.py
 
 
+class DriverWishes(Protocol):
+    """What operators wish for single tables, by their names; asked on the driver's own thread."""
+
+    @property
+    def paused(self) -> frozenset[str]:
+        """The tables of which no batch is begun."""
+        ...
+
+    def take_retries(self) -> frozenset[str]:
+        """Return the tables that are to be tried again, each once."""
+        ...
+
+
+class NoWishes:
+    """Nobody can wish anything."""
+
+    paused: frozenset[str] = frozenset()
+
+    def take_retries(self) -> frozenset[str]:
+        """Return none."""
+        return frozenset()
+
+
 @dataclass(slots=True)
 class _DrivenTable:
     standing: TableRetryState = field(default_factory=TableRetryState)
@@ -103,7 +126,9 @@ class Driver:
         witness: DriverObserver,
         tending: UpkeepWorker,
         clock: Callable[[], float] = time.monotonic,
+        wishes: DriverWishes | None = None,
     ) -> None:
+        self._wishes: DriverWishes = wishes or NoWishes()
         self._look, self._merge, self._pace, self._witness, self._clock = look, merge, pace, witness, clock
         self._tending = tending
         self._tables: dict[str, _DrivenTable] = {}
@@ -134,7 +159,8 @@ class Driver:
         try:
             while (wished := wish()) is not DriverRequest.STOP:
                 if wished is DriverRequest.RESUME:
-                    self._resume()
+                    self._resume(self._tables)
+                self._resume(self._wishes.take_retries())
                 if self._clock() >= due:
                     due = self._clock() + self._pace.interval
                     self._round(pool)
@@ -172,7 +198,10 @@ class Driver:
     def _hand_out(self, pool: ThreadPoolExecutor, ends: Ends) -> None:
         """Give the pool each table that has news, may be tried and is not under way."""
         now, under_way, self._ends = self._clock(), set(self._running.values()), ends
+        paused = self._wishes.paused
         for topic, wanted in ends.items():
+            if paused and _table_of(topic) in paused:
+                continue
             table = self._tables.setdefault(topic, _DrivenTable())
             if topic in under_way or table.reached == wanted or not table.standing.ready(now):
                 continue
@@ -218,7 +247,12 @@ class Driver:
         table = self._tables[topic]
         return table.waits or table.standing.error is not None
 
-    def _resume(self) -> None:
-        for table in self._tables.values():
-            if table.standing.stopped:
+    def _resume(self, named: Collection[str]) -> None:
+        """Try tables again that have stopped; they are named by their topics, or without the server."""
+        for topic, table in self._tables.items() if named else ():
+            if table.standing.stopped and (topic in named or _table_of(topic) in named):
                 table.standing = TableRetryState(table.standing.error)
+
+
+def _table_of(topic: str) -> str:
+    return topic.partition(".")[2]

@@ -11,4 +11,5 @@ In: the kafka.* settings, and what a table has applied.  Out: the next range of 
     boundaries        where such a range may end; pure
     transaction_ends  which source transactions have ended
     retention         how soon Kafka deletes events that a table has not read; pure
+    wish_topic.py        what operators wish for single tables
 """

@@ -113,6 +113,7 @@ class ConsumerFigures:
         self.server, self._clock = server, clock
         self._tables: dict[str, TableFigures] = {}
         self._changed: set[str] = set()  # topics, since they were taken
+        self.paused: frozenset[str] = frozenset()  # tables, by an operator
         self._lock = Lock()
         self.seconds = Histogram(BOUNDS)
         self.outage: WracklineError | None = None
@@ -123,6 +124,13 @@ class ConsumerFigures:
         """Yield the tables by their topics; nothing is added until the block is left."""
         with self._lock:
             yield self._tables
+
+    def pause(self, paused: frozenset[str]) -> None:
+        """Take which tables an operator has paused, by their names."""
+        with self._lock:
+            names = self.paused ^ paused
+            self._changed.update(topic for topic in self._tables if self.named(topic) in names)
+            self.paused = paused
 
     def take_changed(self) -> frozenset[str]:
         """Return the topics of the tables that have changed since the last call."""

@@ -15,7 +15,9 @@ def table_documents(figures: ConsumerFigures, topics: Collection[str] | None = N
     """Return the state of these tables, or of all, by their names."""
     with figures.held() as tables:
         return {
-            figures.named(topic): _table_document(topic, table, figures.now)
+            figures.named(topic): _table_document(
+                topic, table, figures.now, paused=figures.named(topic) in figures.paused
+            )
             for topic, table in sorted(tables.items())
             if topics is None or topic in topics
         }
@@ -25,14 +27,14 @@ def _error_document(error: WracklineError | None) -> Mapping[str, str] | None:
     return None if error is None else error.document()
 
 
-def _table_document(topic: str, table: TableFigures, now: float) -> dict[str, Any]:
+def _table_document(topic: str, table: TableFigures, now: float, *, paused: bool) -> dict[str, Any]:
     lag, standing = table.lag, table.standing
     stages = None
     if lag is not None:
         stages = {"publish": lag.publish, "wait": lag.wait, "merge": lag.merge, "whole": lag.whole}
     return {
         "topic": topic,
-        "standing": standing.word,
+        "standing": "paused" if paused and not standing.stopped else standing.word,
         "error": _error_document(standing.error),
         "failures_in_a_row": standing.failures,
         "offsets": _by_partition(table.applied),

@@ -25,6 +25,7 @@ from wrackline.control.cli.commands.rest_commands import app as rest_app
 from wrackline.control.cli.commands.snapshot_commands import app as snapshot_app
 from wrackline.control.cli.commands.spark_commands import app as spark_app
 from wrackline.control.cli.commands.status_command import status
+from wrackline.control.cli.commands.table_commands import app as table_app
 from wrackline.control.cli.commands.tables_command import tables
 from wrackline.control.cli.commands.worker_command import worker
 from wrackline.control.cli.init.init_command import init
@@ -60,6 +61,7 @@ app = typer.Typer(
 app.add_typer(offsets_app)
 app.add_typer(snapshot_app)
 app.add_typer(letters_app)
+app.add_typer(table_app)
 app.add_typer(spark_app)
 app.add_typer(rest_app)
 app.command()(init)

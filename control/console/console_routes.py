@@ -5,6 +5,7 @@
     GET  /console/p/{name}/t/{table}        one of its tables
     GET  /console/p/{name}/settings         its settings, secrets masked
     POST /console/p/{name}/do/{verb}        pause, resume, stop, restart
+    POST /console/p/{name}/t/{table}/do/{verb}    pause, resume, retry
     POST /console/theme/{theme}             light, dark, or as the system has it
     GET  /console/static/{file}
 
@@ -31,10 +32,12 @@ from wrackline.control.runtime.board.board_summary import summarise
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import Connectors
+from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.control.runtime.worker.pipeline_views import BoardView, WorkerViews
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
+from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.versions import OURS
 
@@ -50,6 +53,7 @@ _VERBS: Final = {
     "stop": DesiredState.STOP,
     "restart": DesiredState.RESTART,
 }
+_TABLE_VERBS: Final = tuple(wish.value for wish in TableWish)
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
     " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
@@ -137,6 +141,17 @@ def _add_actions(made: APIRouter, crew: Connectors, pages: "_Pages") -> None:
             return pages.trouble(request, name, error)
         return RedirectResponse(f"/console/p/{quote(name, safe='')}", 303)
 
+    @made.post("/p/{name}/t/{table}/do/{verb}")
+    def act_on_table(request: Request, name: str, table: str, verb: str) -> Response:
+        """Do what is wished with a table, and show it again."""
+        if verb not in _TABLE_VERBS:
+            return pages.page(request, "missing.html", 404, what=f"{shown_name(verb)} of a table")
+        try:
+            pages.views.wish_table(name, table, TableWish(verb), user_of(request))
+        except WracklineError as error:
+            return pages.trouble(request, name, error)
+        return RedirectResponse(f"/console/p/{quote(name, safe='')}/t/{quote(table, safe='')}", 303)
+
     @made.post("/theme/{theme}")
     def theme(theme: str, back: str = "/console/") -> Response:
         """Remember light or dark, and show the same page again."""
@@ -151,7 +166,7 @@ class _Pages:
     """Reads the boards, and renders."""
 
     def __init__(self, crew: Connectors, views: WorkerViews) -> None:
-        self._crew, self._views = crew, views
+        self._crew, self.views = crew, views
         self._templates = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
             autoescape=True,
@@ -176,7 +191,7 @@ class _Pages:
     def seen(self, name: str) -> Iterator[tuple[ListedPipeline, BoardView]]:
         """Yield a pipeline and its board."""
         standing = self._crew.standing(name)
-        with self._views.board(name) as board:
+        with self.views.board(name) as board:
             yield self._one(name, standing, board), board
 
     def settings(self, name: str) -> Mapping[str, str]:

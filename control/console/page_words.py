@@ -67,6 +67,7 @@ _TARGET_TABLES: Final = {
     "going": Badge("merging", "●", "good"),
     "waiting": Badge("waits", "↻", "warn"),
     "stopped": Badge("stopped", "✕", "bad"),
+    "paused": PAUSED,
 }
 DASH: Final = "\u2013"  # where nothing is known
 UNKNOWN: Final = Badge("unknown", "○", "idle")

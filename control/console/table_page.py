@@ -22,6 +22,8 @@ class TablePage:
     of_target: Facts
     percent: int | None
     errors: Sequence[Document]
+    actions: Sequence[str]
+    key: str  # how the table is called in addresses
 
 
 def table_page(
@@ -45,7 +47,14 @@ def table_page(
         [] if target is None else _of_target(target, at_ms),
         (source or {}).get("percent") if (source or {}).get("requests") else None,
         [error for error in errors if error],
+        _actions(target) if has_target else (),
+        name,
     )
+
+
+def _actions(target: Document | None) -> Sequence[str]:
+    state = (target or {}).get("standing")
+    return ("resume",) if state == "paused" else ("retry", "pause") if state == "stopped" else ("pause",)
 
 
 def _of_source(table: Document) -> Facts:

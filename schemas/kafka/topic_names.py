@@ -91,6 +91,7 @@ class InternalTopics:
     offset_history: str
     tasks: str
     requests: str
+    wishes: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ def internal_topics(group: str) -> InternalTopics:
     return InternalTopics(
         *(
             _checked(f"{group}-{purpose}", "group.id")
-            for purpose in ("configs", "offsets", "status", "offset-history", "tasks", "requests")
+            for purpose in ("configs", "offsets", "status", "offset-history", "tasks", "requests", "wishes")
         )
     )
 

@@ -94,13 +94,13 @@ def test_the_demo_ends_well_and_its_worker_was_killed(folder: Path, source: str,
     assert rows > 500
     assert values == 20 * rows
     assert re.search(r"^exactly once: ([\d,]+) changes, \1 events, 0 duplicates", said, re.MULTILINE), said
-    first = re.search(r"kill -9: wrackline run \(pid (\d+)\)", said)
-    second = re.search(r"wrackline run \(pid (\d+)\) continues", said)
+    first = re.search(r"kill -9: wrackline worker \(pid (\d+)\)", said)
+    second = re.search(r"wrackline worker \(pid (\d+)\) continues", said)
     assert first, said
     assert second, said
     assert first[1] != second[1]
     assert not psutil.pid_exists(int(second[1]))
-    assert "wrackline run reads the rows again" in said
+    assert "the worker reads the rows again" in said
 
 
 @pytest.mark.timeout(PATIENCE + 20)

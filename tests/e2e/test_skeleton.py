@@ -88,18 +88,19 @@ def world(
     tmp_path: Path,
 ) -> Iterator[World]:
     shop = PostgresShop(database.server.port, database.name)
-    metrics = choose(tmp_path / "worker", "metrics")["metrics"]
+    port = choose(tmp_path / "worker", "rest")["rest"]
     file = demo_pipeline.write_pipeline(
         tmp_path,
         shop,
         brokers=kafka.bootstrap,
         registry=registry.url,
-        metrics=metrics,
+        warehouse=tmp_path / "warehouse",
+        merged_by="alone",
         server=topic_prefix,
     )
     with RegistryClient(RegistryAccess(registry.url)) as texts:
         made = World(spark, shop, file, texts, namespace)
-        worker = worker_process(tmp_path / "worker", file, metrics)
+        worker = worker_process(tmp_path / "worker", file, port, topic_prefix)
         worker.start()
         yield made
         worker.stop()

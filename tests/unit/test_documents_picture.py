@@ -94,7 +94,7 @@ def printed() -> str:
     out, parts = io.StringIO(), StandInParts()
     console = Console(file=out, force_terminal=True, width=100, height=50, color_system=None, highlight=False)
     with DemoScreen(console, PostgresShop.title) as screen:
-        shown = Parts(Path(), *cast("Any", [parts] * 6))
+        shown = Parts(Path(), *cast("Any", [parts] * 7))
         ending = story.Story(shown, screen, seconds=0.2, seed=1).tell()
         screen.freeze()
         print_ending(console, ending, PostgresShop.title, 61.4)

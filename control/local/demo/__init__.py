@@ -1,6 +1,6 @@
 """The whole product on this machine, from nothing: `./run demo`.
 
-shop (PostgreSQL or MariaDB) -> wrackline run -> Kafka -> Iceberg (merged by Spark)
+shop (PostgreSQL or MariaDB) -> wrackline worker -> Kafka -> wrackline worker -> Iceberg
 
 command           arguments, the summary, the exit code
 story             a live workload, a schema change, a crash, and the comparison at the end

@@ -63,6 +63,7 @@ def demo(
             print_ending(console, ending, shop.title, screen.seconds())
             if keep:
                 lines = paste_lines.lines_while_running(parts.folder, parts.kafka.bootstrap, parts.shop)
+                _say(console, Text.assemble("\n", ("The console", "bold"), f": {parts.console}"))
                 _print_looks(console, _KEPT.format(here=here), lines)
                 threading.Event().wait()
         heading = _ENDED.format(client=shop.client, here=here)

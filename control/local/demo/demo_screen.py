@@ -112,7 +112,7 @@ class DemoScreen:
             f"{numbers.changes:,} changes, {self._pace:,.0f} a second",
         )
         worker = f"pid {numbers.worker}" if numbers.worker else Text("not running", style="bold red")
-        table.add_row("wrackline run", "", "", worker)
+        table.add_row("worker", "", "", worker)
         table.add_row(
             "Kafka topic",
             f"{numbers.events:,}",

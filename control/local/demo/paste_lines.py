@@ -28,7 +28,7 @@ def lines_while_running(folder: Path, brokers: str, shop: Shop) -> Sequence[Line
     return (
         *shop.looks(),
         ("the newest events, decoded", join(["./run", "wrackline", "tail", file, "--count", "5"])),
-        ("how far wrackline run is", join(["./run", "wrackline", "status", file, "--watch"])),
+        ("how far both halves are", join(["./run", "wrackline", "status", file, "--watch"])),
         _query_line(folder),
         ("with kcat: the topics", f"kcat -b {brokers} -L"),
         ("with kcat: the newest events, as bytes", f"kcat -b {brokers} -C -t {topic} -o -5 -e -f {_LAYOUT}"),

@@ -57,7 +57,7 @@ class Story:
         with closing(parts.shop.open()) as self._shop:
             with Workload(parts.shop, self._seed) as workload:
                 self._workload = workload
-                screen.say(f"the first {workload.events} orders are on their way; Spark compiles its plans")
+                screen.say(f"the first {workload.events} orders are on their way; Spark starts")
                 self._watch("the first orders", self._arrived, _CATCH_UP)
                 workload.begin()
                 screen.say("the shop is open: inserts, updates, key changes, deletes, rollbacks")
@@ -88,17 +88,19 @@ class Story:
     def _change_schema(self) -> None:
         self._screen.say(self._parts.shop.alters, "bold magenta")
         self._workload.add_column()
-        self._screen.say("no event carries the default, so wrackline run reads the rows again")
+        self._screen.say("no event carries the default, so the worker reads the rows again")
 
     def _crash(self) -> None:
         worker = self._parts.worker
         killed = worker.pid
         worker.kill()
-        self._screen.say(f"kill -9: wrackline run (pid {killed}) is gone", "bold red")
-        self._look("wrackline run was killed; it starts again")
+        self._screen.say(
+            f"kill -9: wrackline worker (pid {killed}) is gone, and both halves with it", "bold red"
+        )
+        self._look("the worker was killed; it starts again")
         worker.start()
         self._screen.say(
-            f"wrackline run (pid {worker.pid}) continues after the last commit in Kafka", "green"
+            f"wrackline worker (pid {worker.pid}) continues: both halves know where they were", "green"
         )
 
     def _pass(self, now: str, share: float) -> None:
@@ -132,7 +134,7 @@ class Story:
         )
         if parts.lake.error not in (None, self._heard):
             self._heard = parts.lake.error
-            self._screen.say(f"a round of merging failed: {self._heard}", "yellow")
+            self._screen.say(f"a look at the warehouse failed: {self._heard}", "yellow")
 
     def _check(self) -> None:
         """Raise what has gone wrong on any side."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from wrackline.consumers.spark import sessions
 from wrackline.control.local.demo.parts import demo_pipeline
-from wrackline.control.local.demo.parts.merging import open_lake
+from wrackline.control.local.demo.parts.lake_reader import open_lake
 from wrackline.control.local.demo.shops.known import shop_of
 from wrackline.control.local.demo.shops.shop import TABLE
 from wrackline.control.runtime.spark import java

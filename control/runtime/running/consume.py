@@ -20,11 +20,13 @@ from wrackline.consumers.drive.claim import ConsumerClaim, claim_name
 from wrackline.consumers.kafka.client_settings import client_settings
 from wrackline.consumers.kafka.record_reader import RecordReader
 from wrackline.consumers.kafka.topic_offsets import Ends, TopicOffsets
+from wrackline.consumers.kafka.wish_topic import WishTopic
 from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.offset_poll import OffsetPoll
 from wrackline.control.runtime.board.board_writer import written_board
 from wrackline.control.runtime.board.target_report import TargetReport
 from wrackline.control.runtime.ground.exits import Exit, exit_of_all
+from wrackline.control.runtime.ground.pipeline_access import group_of
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.lineage.run_events import RunState
 from wrackline.control.runtime.lineage.runs import report_run
@@ -40,6 +42,7 @@ from wrackline.control.runtime.spark.target_access import target_of
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka import schema_registry
 from wrackline.schemas.kafka.board_records import Half, HalfState
+from wrackline.schemas.kafka.topic_names import internal_topics
 from wrackline.schemas.pipelines.lineage_names import Located, Locating
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.pipelines.publication_settings import naming_of
@@ -91,7 +94,9 @@ def consume(
             return found
 
         look = OffsetPoll(ends, asks.first_offsets, asks.written, naming.form(server), figures, teller.warned)
-        loop = ConsumerLoop(values, place, figures, teller, report.begins)
+        topic = internal_topics(group_of(values.text("name"))).wishes
+        wishes = opened.enter_context(closing(WishTopic(client_settings(given), topic, figures.pause)))
+        loop = ConsumerLoop(values, place, figures, teller, report.begins, wishes)
         failed = list(loop.drive(look, batches.merge, once=once))
         if once and look.nothing is not None:
             failed.append(look.nothing)

@@ -17,7 +17,14 @@ from dataclasses import dataclass
 
 from wrackline.consumers.contract.target import SparkTarget, UpkeepResult
 from wrackline.consumers.drive import claim
-from wrackline.consumers.drive.driver import Driver, DriverPace, DriverRequest, Merge, PollEnds
+from wrackline.consumers.drive.driver import (
+    Driver,
+    DriverPace,
+    DriverRequest,
+    DriverWishes,
+    Merge,
+    PollEnds,
+)
 from wrackline.consumers.drive.retry_state import RetryLimits
 from wrackline.consumers.drive.upkeep_worker import Upkeep, UpkeepWorker
 from wrackline.consumers.kafka.topic_offsets import KAFKA_UNREACHABLE
@@ -45,6 +52,7 @@ class ConsumerLoop:
     figures: ConsumerFigures
     teller: ConsumerLog
     begun: Callable[[], None] = lambda: None
+    wishes: DriverWishes | None = None
 
     def drive(self, look: PollEnds, merge: Merge, *, once: bool) -> Sequence[WracklineError]:
         """Merge until asked to stop, or once to where the topics are now; return what failed then."""
@@ -52,7 +60,7 @@ class ConsumerLoop:
         tending = UpkeepWorker(
             table_upkeep(self.place, values), values.integer("consume.upkeep.interval.ms") / 1000
         )
-        driver = Driver(look, merge, pace(values), teller, tending)
+        driver = Driver(look, merge, pace(values), teller, tending, wishes=self.wishes)
         with hear_stop_signals() as asked, hear_resume_signal() as resumed, self._served():
             teller.begins(values.text("target.kind"), os.getpid())
             self.begun()

@@ -295,6 +295,7 @@ def _in_order(name: str) -> tuple[str, ...]:
         topics.status,
         topics.tasks,
         topics.requests,
+        topics.wishes,
         topics.offset_history,
         topics.offsets,
     )

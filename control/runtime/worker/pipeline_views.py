@@ -9,11 +9,16 @@ from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
 from wrackline.control.runtime.check.assessment import assess
 from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE, NO_TARGET
 from wrackline.control.runtime.services.status import PipelineStatus, pipeline_status
+from wrackline.control.runtime.services.table_wishes import send_wish
 from wrackline.producers.connect.child import Begin
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
+from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.pipelines.pipeline import Pipeline
+from wrackline.schemas.redaction import shown_name
 
 _EVERY_S: Final = 1.0  # between two looks for pipelines that are new, changed or gone
 _LEAVE_S: Final = 5.0
@@ -79,6 +84,20 @@ class WorkerViews:
         followed = self._follow(name)
         with self._boards.held(name) as halves:
             yield BoardView(followed, halves, self._histories.setdefault(name, PipelineHistory()))
+
+    def wish_table(self, name: str, table: str, wish: TableWish, by: str) -> None:
+        """Write a wish for a table that the board knows."""
+        if name not in self._pipelines.names():
+            raise NO_CONNECTOR(name=shown_name(name))
+        pipeline = self._pipelines.pipeline(name)
+        self._follow(name)
+        with self._boards.held(name) as halves:
+            known = table in halves[Half.SOURCE].tables or table in halves[Half.TARGET].tables
+        if not known:
+            raise NO_TABLE(name=name, table=shown_name(table))
+        if pipeline.target is None:
+            raise NO_TARGET(name=name, table=shown_name(table))
+        send_wish(pipeline.good(), table, wish, by)
 
     def assess(self, name: str) -> Mapping[str, Any]:
         """Check it in a separate process."""

@@ -143,6 +143,7 @@ def serve_rest(
         connector_routes,
         plugin_routes,
         request_routes,
+        table_routes,
         write_routes,
     )
     from wrackline.control.runtime.rest.routes import view_routes as own_looks  # noqa: PLC0415
@@ -155,6 +156,7 @@ def serve_rest(
     routes: tuple[APIRouter, ...] = (
         request_routes.routes(desks),
         own_looks.routes(looks),
+        table_routes.routes(looks),
         connector_routes.routes(crew),
         connector_routes.file_routes() if group is None else write_routes.routes(group),
         plugin_routes.routes(installed, by_itself if group is None else group.check, OURS),

@@ -67,6 +67,20 @@ def test_a_worker_runs_both_halves(world: World, working: Working) -> None:
     world.insert(4, 6)
     world.arrives()
 
+    one = f"{url}/tables/{table}"
+
+    def state() -> str:
+        return str(asked(f"{url}/tables")[1]["tables"][table]["target"])
+
+    assert sends("POST", f"{one}/pause") == 202
+    wait_until(lambda: state() == "paused")
+    world.insert(10, 12)
+    wait_until(lambda: (asked(f"{url}/tables")[1]["tables"][table]["behind"] or 0) > 0)
+    assert world.differences("orders")
+    assert sends("POST", f"{one}/resume") == 202
+    world.arrives()
+    wait_until(lambda: state() == "going")
+
     assert sends("PUT", f"{url}/pause") == 202
     wait_until(lambda: tasks() == [(0, "PAUSED"), (1, "PAUSED")])
     wait_until(

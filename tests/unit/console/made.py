@@ -9,12 +9,14 @@ from wrackline.control.runtime.board.board_summary import PipelineHistory, summa
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint, open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker.pipeline_views import BoardView, Followed
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
+from wrackline.schemas.kafka.wish_records import TableWish
 
 SLOT_LOST = define(
     "test.slot_lost",
@@ -59,10 +61,21 @@ class MadeCrew:
 
 
 class MadeViews:
-    """Boards by name."""
+    """Boards by name; wishes are noted."""
 
     def __init__(self, boards: Mapping[str, BoardView]) -> None:
         self.boards = dict(boards)
+        self.wished: list[tuple[str, str, str, str]] = []
+
+    def names(self) -> Sequence[str]:
+        return list(self.boards)
+
+    def wish_table(self, name: str, table: str, wish: TableWish, by: str) -> None:
+        if name not in self.boards:
+            raise NO_CONNECTOR(name=name)
+        if table not in self.boards[name].halves[Half.TARGET].tables:
+            raise NO_TABLE(name=name, table=table)
+        self.wished.append((name, table, wish.value, by))
 
     @contextmanager
     def board(self, name: str) -> Iterator[BoardView]:
@@ -178,7 +191,9 @@ def history(source: HalfBoard, target: HalfBoard, steps: int = 400) -> PipelineH
         tables = {name: target_table(events=events // max(1, len(target.tables)), late_ms=int(late))
                   for name in list(target.tables)[:3]}  # fmt: skip
         at = now - (steps - step) * _STEP_MS
-        shown = {name: {**table, "merged_ms": at, "at_ms": at} for name, table in tables.items()}
+        shown: dict[str, Document] = {
+            name: {**table, "merged_ms": at, "at_ms": at} for name, table in tables.items()
+        }
         made.add(summarise(both(past, HalfBoard(target.report, target.heard_ms, shown)), at))
     return made
 

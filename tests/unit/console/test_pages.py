@@ -7,7 +7,7 @@ from http.client import HTTPConnection
 
 import pytest
 
-from tests.unit.console.made import HOSTILE, RUNS, MadeCrew, MadeViews, busy, crowd, hostile, served
+from tests.unit.console.made import HOSTILE, RUNS, MadeCrew, MadeViews, broken, busy, crowd, hostile, served
 from wrackline.control.console.charts import nice_top, points, thinned
 from wrackline.control.console.console_routes import HEADERS
 from wrackline.control.runtime.rest.access.roles import ROLES
@@ -122,6 +122,19 @@ def test_actions_fit_the_state_and_are_passed_on(door: RestEndpoint, crew: MadeC
         assert asked(door, "POST", path)[0] == 404
     assert asked(door, "GET", "/p/shop/do/pause")[0] == 405
     assert not crew.wished
+
+
+def test_a_table_is_paused_and_tried_again_by_name() -> None:
+    views = MadeViews({"billing": broken(), "shop": busy(3)})
+    with served(MadeCrew({"billing": RUNS, "shop": RUNS}), views) as door:
+        path = "/p/billing/t/billing.public.invoices"
+        assert set(re.findall(r"/do/(\w+)", asked(door, "GET", path)[2])) == {"retry", "pause"}
+        status, headers, _ = asked(door, "POST", f"{path}/do/retry")
+        assert (status, headers["location"]) == (303, f"/console{path}")
+        assert views.wished == [("billing", "billing.public.invoices", "retry", "")]
+        assert asked(door, "POST", f"{path}/do/drop")[0] == 404
+        assert asked(door, "POST", "/p/shop/t/none/do/pause")[0] in (404, 409)
+        assert len(views.wished) == 1
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:1", "null"])

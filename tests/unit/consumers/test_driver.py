@@ -11,7 +11,7 @@ from wrackline.consumers.batch.batch import SPARK_GONE
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.consumers.contract.target import UpkeepResult
 from wrackline.consumers.drive.claim import FENCED
-from wrackline.consumers.drive.driver import Driver, DriverPace, DriverRequest
+from wrackline.consumers.drive.driver import Driver, DriverPace, DriverRequest, DriverWishes
 from wrackline.consumers.drive.retry_state import RetryLimits, TableRetryState
 from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome, UpkeepWorker
 from wrackline.consumers.kafka.topic_offsets import Ends
@@ -99,9 +99,12 @@ class World:
     def outage(self, error: WracklineError | None) -> None:
         self.told.append("back" if error is None else error.code)
 
-    def driver(self, *, at_once: int = 2, last_word: float = PATIENCE) -> Driver:
+    def driver(
+        self, *, at_once: int = 2, last_word: float = PATIENCE, wishes: DriverWishes | None = None
+    ) -> Driver:
         pace = DriverPace(0.01, at_once, RetryLimits(0.01, None), last_word)
-        return Driver(self.look, self.merge, pace, self, UpkeepWorker(self.upkeep, self.every))
+        upkeep = UpkeepWorker(self.upkeep, self.every)
+        return Driver(self.look, self.merge, pace, self, upkeep, wishes=wishes)
 
     def until(self, holds: Callable[[], bool]) -> Callable[[], DriverRequest]:
         """Wish for an end once it holds, or after long enough."""
@@ -156,6 +159,45 @@ def test_a_stopped_table_is_tried_again_when_asked() -> None:
     assert world.at["s.d.p.a"] == 4
     assert world.told.index("s.d.p.a stopped") < world.told.index("s.d.p.a goes on")
     assert world.stood == [("s.d.p.a", "stopped"), ("s.d.p.a", "going")]
+
+
+class Wishes:
+    """What an operator wishes of single tables."""
+
+    def __init__(self, *paused: str) -> None:
+        self.paused = frozenset(paused)
+        self.retries: frozenset[str] = frozenset()
+
+    def take_retries(self) -> frozenset[str]:
+        found, self.retries = self.retries, frozenset()
+        return found
+
+
+def test_a_paused_table_rests_and_the_others_go_on() -> None:
+    world, wishes = World(), Wishes("d.p.a")
+    world.driver(wishes=wishes).run(world.until(lambda: world.at.get("s.d.p.b") == 6 and world.looks > 9))
+    assert "s.d.p.a" not in world.at
+    wishes.paused = frozenset()
+    world.driver(wishes=wishes).run(world.until(lambda: world.at.get("s.d.p.a") == 4))
+    assert world.at["s.d.p.a"] == 4
+
+
+def test_one_stopped_table_is_tried_again_and_no_other() -> None:
+    world, wishes = World(wrong={"s.d.p.a": BROKEN, "s.d.p.b": BROKEN}), Wishes()
+
+    def both_stopped() -> bool:
+        return {"s.d.p.a stopped", "s.d.p.b stopped"} <= set(world.told)
+
+    def wish() -> DriverRequest:
+        if both_stopped() and world.wrong:
+            world.wrong.clear()
+            wishes.retries = frozenset({"d.p.b"})
+        return stop()
+
+    stop = world.until(lambda: world.at.get("s.d.p.b") == 6)
+    world.driver(wishes=wishes).run(wish)
+    assert world.at["s.d.p.b"] == 6
+    assert world.tries["s.d.p.a"] == 1
 
 
 def test_a_transient_error_is_tried_again_and_reported_once() -> None:

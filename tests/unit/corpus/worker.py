@@ -25,6 +25,7 @@ from wrackline.control.runtime.rest.routes import (
     connector_routes,
     plugin_routes,
     request_routes,
+    table_routes,
     view_routes,
     write_routes,
 )
@@ -166,7 +167,7 @@ class Heard:
 @contextmanager
 def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
     """Serve until the block ends."""
-    crew, desk = Crew(), Desk()
+    crew, desk, views = Crew(), Desk(), MadeViews({"shop": busy(3)})
     resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
     routes = (
         request_routes.routes({"shop": desk, "orders": desk}),
@@ -174,7 +175,8 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         connector_routes.routes(crew),
         connector_routes.file_routes(),
         plugin_routes.routes(Installed(), lambda given: check(given, Installed(), resolver), "1.2.3"),
-        console_routes.routes(crew, MadeViews({"shop": busy(3)})),  # type: ignore[arg-type]  # all it uses
+        console_routes.routes(crew, views),  # type: ignore[arg-type]  # all it uses
+        table_routes.routes(views),
     )
     told: list[WracklineError] = []
     with open_endpoint(rest, routes, tell=told.append) as door:

@@ -23,7 +23,6 @@ SERVER = "demo"  # the first part of every topic's name
 _TEXT = """name = "{server}"
 topic.prefix = "{server}"
 topic.creation.default.partitions = 2
-metrics.port = {metrics}
 
 [source]
 connector.class = "{kind}"
@@ -37,11 +36,30 @@ bootstrap.servers = "{brokers}"
 
 [schema.registry]
 url = "{registry}"
+
+[target]
+kind = "iceberg"
+warehouse = "{warehouse}"
+run = "{merged_by}"
+
+[consume]
+trigger.interval.ms = 500
+
+[spark]
+master = "local[2]"
+driver.memory = "1g"
 """
 
 
 def write_pipeline(
-    folder: Path, shop: Shop, *, brokers: str, registry: str, metrics: int, server: str = SERVER
+    folder: Path,
+    shop: Shop,
+    *,
+    brokers: str,
+    registry: str,
+    warehouse: Path,
+    merged_by: str = "worker",
+    server: str = SERVER,
 ) -> Path:
     """Write the pipeline's file and return its path."""
     text = _TEXT.format(
@@ -53,7 +71,8 @@ def write_pipeline(
         table=f"{shop.table.schema}.{shop.table.name}",
         brokers=brokers,
         registry=registry,
-        metrics=metrics,
+        warehouse=warehouse,
+        merged_by=merged_by,
     )
     file = folder / FILE
     unfinished = file.with_suffix(".part")

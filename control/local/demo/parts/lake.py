@@ -1,4 +1,4 @@
-"""The Spark side as the demo holds it: a child process that merges, reports its progress, and compares.
+"""The warehouse as the demo sees it: a child process with Spark that reads the table, and compares.
 
 In: a folder and the pipeline's file.  Out: the newest numbers, and a verdict on request.  The child ends when
 the pipe to it closes; what is left of its process group is then ended by number.
@@ -47,14 +47,20 @@ class LakeProcess:
     def __init__(self, folder: Path, file: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "log.txt"
-        program = [sys.executable, "-m", "wrackline.control.local.demo.parts.merging", str(folder), str(file)]
+        program = [
+            sys.executable,
+            "-m",
+            "wrackline.control.local.demo.parts.lake_reader",
+            str(folder),
+            str(file),
+        ]
         with self.log.open("ab") as log:
             self._child = subprocess.Popen(
                 program,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=_environment(),
+                env={**os.environ, **java_environment()},
                 start_new_session=True,  # Ctrl-C goes to us, and we end it
             )
         self._reader = threading.Thread(target=self._read, name="lake")
@@ -62,7 +68,7 @@ class LakeProcess:
         self._verdict: CopyComparison | None = None
         self.offsets = 0  # that the table has applied, summed over the partitions
         self.rows = 0  # that a reader sees
-        self.error: str | None = None  # the last round's error, if it failed
+        self.error: str | None = None  # the last look's error, if it failed
         self._reader.start()
 
     def __enter__(self) -> Self:
@@ -74,7 +80,7 @@ class LakeProcess:
         self.end()
 
     def end(self) -> None:
-        """Let a round that has begun end, then end the process; twice is harmless."""
+        """Let a look that has begun end, then end the process; twice is harmless."""
         if self._child.stdin is not None:
             with contextlib.suppress(OSError):
                 self._child.stdin.close()
@@ -140,7 +146,7 @@ class LakeProcess:
                 self.error = error
 
 
-def _environment() -> dict[str, str]:
-    """Return ours, with the Java that was found, and its options besides the user's own options."""
+def java_environment() -> dict[str, str]:
+    """Return the Java that was found, and its options besides the user's own options."""
     options = f"{_JAVA} {os.environ.get('JDK_JAVA_OPTIONS', '')}".strip()
-    return {**os.environ, "JAVA_HOME": str(java.find_java().home), "JDK_JAVA_OPTIONS": options}
+    return {"JAVA_HOME": str(java.find_java().home), "JDK_JAVA_OPTIONS": options}

@@ -13,7 +13,8 @@ from pathlib import Path
 from wrackline.control.local.demo.parts import demo_pipeline
 from wrackline.control.local.demo.parts.event_counter import EventCounter
 from wrackline.control.local.demo.parts.lake import LakeProcess
-from wrackline.control.local.demo.parts.worker_process import worker_process
+from wrackline.control.local.demo.parts.lake_reader import WAREHOUSE
+from wrackline.control.local.demo.parts.worker_process import console_url, worker_process
 from wrackline.control.local.demo.shops.shop import Say, Shop
 from wrackline.control.local.processes.ports import choose
 from wrackline.control.local.processes.process import Process
@@ -38,6 +39,7 @@ class Parts:
     worker: Process
     events: EventCounter
     lake: LakeProcess
+    console: str  # its address
 
 
 def download_parts(kind: type[Shop], say: Say) -> None:
@@ -67,18 +69,19 @@ def start_parts(folder: Path, kind: type[Shop], say: Say) -> Iterator[Parts]:
             registry = starts[2].result()
             say(f"the registry keeps their schemas: {registry.address}")
         topic = table_topic(demo_pipeline.SERVER, shop.table, Naming.WRACKLINE)
-        port = choose(folder / "worker", "metrics")["metrics"]
+        port = choose(folder / "worker", "rest")["rest"]
+        warehouse = folder / "lake" / WAREHOUSE
         demo_pipeline.write_pipeline(
-            folder, shop, brokers=kafka.bootstrap, registry=registry.url, metrics=port
+            folder, shop, brokers=kafka.bootstrap, registry=registry.url, warehouse=warehouse
         )
         worker = worker_process(folder / "worker", file, port)
         with EventCounter(kafka.bootstrap, topic) as events:
             try:
                 worker.start()
-                say(f"wrackline run (pid {worker.pid}) {shop.streams}")
+                say(f"wrackline worker (pid {worker.pid}) {shop.streams}; Spark merges it into Iceberg")
+                say(f"its console: {console_url(port)}")
                 lake.await_ready()
-                say("Spark is ready to merge the events into an Iceberg table")
-                yield Parts(folder, shop, kafka, registry, worker, events, lake)
+                yield Parts(folder, shop, kafka, registry, worker, events, lake, console_url(port))
             finally:
                 lake.end()  # before the servers that it reads from
                 worker.stop()

@@ -93,6 +93,10 @@ _TABLE: Final = {
         "POST /connectors/{name}/restart",
         "POST /connectors/{name}/tasks/{task}/restart",
         "POST /connectors/{name}/requests",
+        "POST /connectors/{name}/tables/{table}/pause",
+        "POST /connectors/{name}/tables/{table}/resume",
+        "POST /connectors/{name}/tables/{table}/retry",
+        "POST /console/p/{name}/t/{table}/do/{verb}",
         "POST /console/p/{name}/do/{verb}",
     ),
     Role.ADMIN: (

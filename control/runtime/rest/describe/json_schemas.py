@@ -162,6 +162,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         dead_letters=_NUMBER,
         errors=_list(_ref("Wrong")),
     ),
+    "TableWish": _object(table=_TEXT, wish={"type": "string", "enum": ["pause", "resume", "retry"]}),
     "Lag": _object(
         pipeline=_TEXT,
         databases=_map(

@@ -97,6 +97,15 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /connectors/{name}/tables": RouteDescription(
         "Report the state of each table, at the source and in the target", {200: "Tables"}, errors=_ASKS
     ),
+    "POST /connectors/{name}/tables/{table}/pause": RouteDescription(
+        "Pause one table of the target", {202: "TableWish"}, errors=_ASKS
+    ),
+    "POST /connectors/{name}/tables/{table}/resume": RouteDescription(
+        "Resume one table of the target", {202: "TableWish"}, errors=_ASKS
+    ),
+    "POST /connectors/{name}/tables/{table}/retry": RouteDescription(
+        "Try one table of the target again that has stopped", {202: "TableWish"}, errors=_ASKS
+    ),
     "GET /connectors/{name}/lag": RouteDescription(
         "Report how far each step is behind", {200: "Lag"}, errors=_ASKS
     ),

@@ -35,6 +35,7 @@ from wrackline.control.runtime.rest.model.sent_settings import NOT_SETTINGS
 from wrackline.control.runtime.rest.routes.connector_routes import BY_FILE
 from wrackline.control.runtime.rest.routes.plugin_routes import NO_PLUGIN, OTHER_CLASS
 from wrackline.control.runtime.rest.routes.request_routes import NO_REQUEST
+from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE
 from wrackline.control.runtime.rest.routes.write_routes import (
     BAD_NAME,
     INVALID,
@@ -60,7 +61,7 @@ _BAD: Final = (
     NO_PARTITION,
 )
 _STATUS: Final = {
-    **dict.fromkeys((NO_CONNECTOR.code, NO_TASK.code, NO_PLUGIN.code, NO_REQUEST.code), 404),
+    **dict.fromkeys((NO_CONNECTOR.code, NO_TASK.code, NO_PLUGIN.code, NO_REQUEST.code, NO_TABLE.code), 404),
     **dict.fromkeys((one.code for one in _BAD), 400),
     **dict.fromkeys((NOT_ALLOWED.code, UNLISTED.code), 403),
     BY_FILE.code: 405,

@@ -1,8 +1,8 @@
-"""The Spark side as a separate process: rounds of merging, and at the end the comparison.
+"""A reader of the warehouse as a separate process: what the table holds, and at the end the comparison.
 
 In: a folder, a pipeline's file, and lines on standard input: `compare`.  Out: one JSON object per line on
-standard output: what was merged, what failed, the verdict.  Everything else that Spark and Java print goes to
-standard error.  It ends when its input does, so it never outlives the process that started it.
+standard output: offsets and rows, what failed, the verdict.  Everything else that Spark and Java print goes
+to standard error.  It ends when its input does, so it never outlives the process that started it.
 """
 
 import os
@@ -17,11 +17,6 @@ from typing import IO
 import orjson
 from pyspark.sql import SparkSession
 
-from wrackline.consumers.batch.batch import Batches
-from wrackline.consumers.batch.planning import BatchRules
-from wrackline.consumers.kafka.client_settings import client_settings, spark_options
-from wrackline.consumers.kafka.record_reader import RecordReader
-from wrackline.consumers.kafka.topic_offsets import TopicOffsets
 from wrackline.consumers.lake.lake_target import LakeTarget
 from wrackline.consumers.spark import sessions
 from wrackline.consumers.targets.iceberg.config import SETTINGS
@@ -33,66 +28,42 @@ from wrackline.control.local.demo.parts.comparison import compare_shop
 from wrackline.control.local.demo.shops.known import shop_of
 from wrackline.control.runtime.spark.jars import spark_jars
 from wrackline.producers.contract.source_plugin import WriterIds
-from wrackline.schemas.errors import Transient, WracklineError
-from wrackline.schemas.kafka import schema_registry
-from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.settings_registry import SettingsRegistry, Values
 from wrackline.schemas.tables.table import TableSchema
 from wrackline.schemas.versions import SPARK
 
 WAREHOUSE = "warehouse"
-_PAUSE = 0.5  # seconds between two rounds
+_PAUSE = 0.5  # seconds between two looks
 _SPARK = {"spark.master": "local[2]", "spark.driver.memory": "1g"}  # small enough for a laptop
 
 
-class LakeMerger:
-    """Merges and answers; every answer is one line."""
+class LakeReader:
+    """Looks and answers; every answer is one line."""
 
-    def __init__(
-        self,
-        session: SparkSession,
-        target: LakeTarget[IcebergApplied],
-        values: Values,
-        texts: schema_registry.RegistryClient,
-        answers: IO[bytes],
-    ) -> None:
+    def __init__(self, target: LakeTarget[IcebergApplied], values: Values, answers: IO[bytes]) -> None:
         self._target, self._values, self._answers = target, values, answers
-        self._server = values.text("topic.prefix")
-        kafka = values.below("kafka.")
-        self._topics = TopicOffsets(client_settings(kafka))
-        self._reader = RecordReader(client_settings(kafka), "wrackline-demo", is_local=True)
-        rules = BatchRules(spark_options(kafka), texts.text, reader=self._reader)
-        self._batches = Batches(session, self._topics, target, rules)
         self._shop = shop_of(values)
         self._offsets = 0
-
-    def close(self) -> None:
-        """Leave Kafka."""
-        self._reader.close()
 
     def say(self, **answer: object) -> None:
         """Write one line."""
         self._answers.write(orjson.dumps(answer, default=str) + b"\n")
         self._answers.flush()
 
-    def round(self) -> None:
-        """Merge what is new and report the state."""
-        moved = 0
+    def look(self) -> None:
+        """Report what the table holds, if that has changed."""
         try:
-            ends = self._topics.ends(self._server, Naming.WRACKLINE)
-        except Transient as error:  # Kafka does not answer just now
+            offsets = sum(self._target.applied(self._shop.table).offsets.values())
+            if offsets == self._offsets or (rows := self._target.rows(self._shop.table)) is None:
+                return
+            count = rows.count()
+        except WracklineError as error:
             self.say(error=str(error))
             return
-        for topic, end in ends.items():
-            try:
-                moved += self._batches.merge(topic, end).offsets
-            except WracklineError as error:
-                self.say(error=str(error))
-        rows = self._target.rows(self._shop.table) if moved else None
-        if rows is not None:
-            self._offsets += moved
-            self.say(offsets=self._offsets, rows=rows.count())
+        self._offsets = offsets
+        self.say(offsets=offsets, rows=count)
 
     def compare(self) -> None:
         """Report the verdict."""
@@ -123,7 +94,7 @@ def open_lake(folder: Path) -> tuple[SparkSession, LakeTarget[IcebergApplied]]:
 
 
 def main() -> None:
-    """Merge until the input ends."""
+    """Look until the input ends."""
     folder, file = Path(sys.argv[1]), Path(sys.argv[2])
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # Java writes to standard output too
@@ -136,15 +107,13 @@ def main() -> None:
             if _next(asked, _PAUSE) is None:
                 return
         values = demo_pipeline.read_pipeline(file)
-        texts = opened.enter_context(schema_registry.RegistryClient(schema_registry.registry_access(values)))
-        merging = LakeMerger(session, target, values, texts, answers)
-        opened.callback(merging.close)
-        merging.say(ready=True)
+        reader = LakeReader(target, values, answers)
+        reader.say(ready=True)
         while (command := _next(asked, _PAUSE)) is not None:
             if command:
-                merging.compare()
+                reader.compare()
             else:
-                merging.round()
+                reader.look()
 
 
 def _next(asked: "queue.SimpleQueue[str | None]", patience: float) -> str | None:

@@ -1,0 +1,114 @@
+"""The console in a real browser: it renews itself, obeys its rules, and works by keys and without scripts."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.integration.running.world import wait_until
+from tests.unit.console.made import RUNS, MadeCrew, MadeViews, busy, crowd, served
+from wrackline.producers.connect.restart_policy import DesiredState
+from wrackline.schemas.kafka.board_records import Half
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(
+        not (shutil.which("chromium") and shutil.which("chromedriver")),
+        reason="no chromium: apt-get install chromium chromium-driver",
+    ),
+]
+PAGES = ["/", "/p/shop", "/p/archive", "/p/billing", "/p/new-one", "/p/shop/t/shop.public.orders"]
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def browser() -> Iterator[Open]:
+    """Open browsers; they end with the test."""
+    opened: list[Any] = []
+
+    def begin(*, scripts: bool = True, width: int = 1280) -> Any:
+        options = webdriver.ChromeOptions()
+        for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={width},900"):
+            options.add_argument(flag)
+        if not scripts:
+            options.add_experimental_option(
+                "prefs", {"profile.managed_default_content_settings.javascript": 2}
+            )
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        service = webdriver.ChromeService(shutil.which("chromedriver"))
+        opened.append(webdriver.Chrome(options=options, service=service))
+        return opened[-1]
+
+    yield begin
+    for one in opened:
+        one.quit()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_breaks_its_own_rules_and_none_is_wider_than_a_small_screen(
+    browser: Open, theme: str
+) -> None:
+    driver = browser()
+    with served(*crowd()) as door:
+        base = f"http://127.0.0.1:{door.port}/console"
+        driver.get(base + "/")
+        driver.add_cookie({"name": "wrackline_theme", "value": theme, "path": "/console"})
+        for path in PAGES:
+            driver.get(base + path)
+            assert driver.find_element("css selector", "h1").is_displayed()
+            driver.execute_cdp_cmd(
+                "Emulation.setDeviceMetricsOverride",
+                {"width": 320, "height": 700, "deviceScaleFactor": 1, "mobile": False},
+            )
+            wide = driver.execute_script("return document.scrollingElement.scrollWidth")
+            driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+            assert wide <= 320, path
+        assert [one["message"] for one in driver.get_log("browser")] == []
+
+
+def test_a_page_renews_itself_where_it_stands(browser: Open) -> None:
+    driver = browser()
+    views = MadeViews({"shop": busy(3)})
+    with served(MadeCrew({"shop": RUNS}), views) as door:
+        driver.get(f"http://127.0.0.1:{door.port}/console/p/shop")
+        driver.execute_script("window.stays = true")
+        views.boards["shop"].halves[Half.SOURCE].tables["shop.public.brand_new"] = busy(1).halves[
+            Half.SOURCE
+        ].tables["shop.public.orders"] | {"table": "shop.public.brand_new"}
+        wait_until(lambda: "shop.public.brand_new" in driver.page_source, patience=15)
+        assert driver.execute_script("return window.stays"), "nothing was loaded anew"
+
+
+def test_keys_and_buttons_do_what_they_say(browser: Open) -> None:
+    driver = browser()
+    crew, views = crowd()
+    with served(crew, views) as door:
+        driver.get(f"http://127.0.0.1:{door.port}/console/p/shop")
+        driver.find_element("css selector", "body").send_keys("/")
+        assert driver.switch_to.active_element.get_attribute("id") == "search"
+        driver.switch_to.active_element.send_keys("items_007\n")
+        wait_until(lambda: "q=items_007" in driver.current_url, patience=15)
+        assert len(driver.find_elements("css selector", "tbody th")) == 1
+        driver.find_element("css selector", "button[title=dark]").click()
+        wait_until(lambda: 'data-theme="dark"' in driver.page_source, patience=15)
+        assert "q=items_007" in driver.current_url, "the same page again"
+        driver.find_element("xpath", "//button[normalize-space()='Pause']").click()
+        wait_until(lambda: bool(crew.wished), patience=15)
+        assert crew.wished == [("shop", DesiredState.PAUSE)]
+        driver.find_element("css selector", "body").send_keys("g")
+        wait_until(lambda: driver.current_url.endswith("/console/"), patience=15)
+
+
+def test_it_works_without_scripts(browser: Open) -> None:
+    driver = browser(scripts=False)
+    crew, views = crowd()
+    with served(crew, views) as door:
+        driver.get(f"http://127.0.0.1:{door.port}/console/")
+        assert "reload the page" in driver.find_element("css selector", "footer").text
+        driver.find_element("link text", "warehouse").click()
+        driver.find_element("xpath", "//button[normalize-space()='Resume']").click()
+        wait_until(lambda: bool(crew.wished), patience=15)
+        assert crew.wished == [("warehouse", DesiredState.RUN)]
+        assert driver.current_url.endswith("/console/p/warehouse")

@@ -1,0 +1,39 @@
+"""Wishes for single tables: their records and the fold."""
+
+import orjson
+import pytest
+
+from wrackline.schemas.kafka.wish_records import TableWish, TableWishes, record
+
+
+def test_a_pause_holds_until_it_is_taken_back() -> None:
+    wishes = TableWishes()
+    assert wishes.apply(*record("d.p.a", TableWish.PAUSE, "ann", 1)) == ("d.p.a", TableWish.PAUSE)
+    wishes.apply(*record("d.p.b", TableWish.PAUSE, "ann", 2))
+    assert wishes.paused == {"d.p.a", "d.p.b"}
+    assert wishes.apply(*record("d.p.a", TableWish.RESUME, "bob", 3)) is None
+    assert wishes.paused == {"d.p.b"}
+    wishes.apply(*record("d.p.a", TableWish.RESUME, "bob", 4))
+    assert wishes.apply(*record("d.p.b", TableWish.RETRY, "", 5)) == ("d.p.b", TableWish.RETRY)
+    assert wishes.paused == {"d.p.b"}, "another try is no resumption"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (b"", b"{}"),
+        (b'["t"]', b"{}"),
+        (b'["t","dance"]', b"{}"),
+        (b'["t","resume"]', b"{}"),
+        (b'[7,"pause"]', b"{}"),
+        (b'["t","pause"]', b"no JSON"),
+        (b'["t","pause"]', orjson.dumps({"version": 2, "at_ms": 1})),
+        (b'["t","pause"]', orjson.dumps({"version": 1, "at_ms": -1})),
+        (b'["t","pause"]', orjson.dumps({"version": 1})),
+    ],
+)
+def test_what_another_program_wrote_is_refused_and_changes_nothing(key: bytes, value: bytes) -> None:
+    wishes = TableWishes()
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        wishes.apply(key, value)
+    assert wishes.paused == frozenset()
