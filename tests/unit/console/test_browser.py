@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.integration.running.world import wait_until
-from tests.unit.console.made import RUNS, MadeCrew, MadeViews, busy, crowd, served
+from tests.unit.console.made import RUNS, MadeCrew, MadeViews, busy, crowd, served, source_table
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.kafka.board_records import Half
 
@@ -74,9 +74,8 @@ def test_a_page_renews_itself_where_it_stands(browser: Open) -> None:
     with served(MadeCrew({"shop": RUNS}), views) as door:
         driver.get(f"http://127.0.0.1:{door.port}/console/p/shop")
         driver.execute_script("window.stays = true")
-        views.boards["shop"].halves[Half.SOURCE].tables["shop.public.brand_new"] = busy(1).halves[
-            Half.SOURCE
-        ].tables["shop.public.orders"] | {"table": "shop.public.brand_new"}
+        new = source_table("shop.public.brand_new")
+        views.boards["shop"].halves[Half.SOURCE].tables["shop.public.brand_new"] = new
         wait_until(lambda: "shop.public.brand_new" in driver.page_source, patience=15)
         assert driver.execute_script("return window.stays"), "nothing was loaded anew"
 
