@@ -28,7 +28,7 @@ def count():
     os._exit(0)
 if sys.argv[1] == "of a worker's child":
     ours, theirs = socket.socketpair()
-    task_process._run(count, theirs)  # in place of its pipeline, which is read once its lifeline is held
+    task_process._run(count, 0, theirs)  # in place of its pipeline, which is read once its lifeline is held
 elif sys.argv[1] == "kept":
     assert use_one_heap()
 count()
