@@ -32,6 +32,7 @@ from wrackline.consumers.batch.planning import BatchRules, BatchSurvey, plan_bat
 from wrackline.consumers.batch.report import BatchReport, Step, Stopwatch
 from wrackline.consumers.contract.batch_scope import BatchRange, applied_after
 from wrackline.consumers.contract.counts import BatchCounts, operation_counts, read_operation_counts
+from wrackline.consumers.contract.direct import DirectTarget
 from wrackline.consumers.contract.letters import RecordPosition
 from wrackline.consumers.contract.plan import Applied, MergePlan
 from wrackline.consumers.contract.target import SparkTarget
@@ -167,7 +168,8 @@ class Batches:
 
     def _next_range(self, topic: str, before: Applied, ends: Mapping[int, int]) -> BatchRange:
         applied, most = before.of_topic(topic), self._rules.most_offsets
-        if self._rules.reader is not None and before.newest is None:
+        is_direct = self._rules.reader is not None and isinstance(self._target, DirectTarget)
+        if is_direct and before.newest is None:
             most = min(most, _FIRST_OFFSETS)
         if self._whole is not None:
             return self._whole.next_range(topic, applied, ends, most)
