@@ -92,18 +92,18 @@ def tables(at: Address, bootstrap: str, registry: str, number: int) -> Outcome:
         with running(
             Path(folder), at, bootstrap, registry, Wanted(prefix, slot, "wide_.*", "initial")
         ) as ours:
-            _until(ours, topics, 1)
+            reached = _until(ours, topics, {})
             loaded = time.perf_counter()
             with connect(at) as session:
                 wide.write(session, names, number, 100, number)
-            _until(ours, topics, 2)
+            _until(ours, topics, reached)
             changed = time.perf_counter()
     return Outcome({FIRST: loaded - began, CHANGE: changed - loaded})
 
 
-def _until(pipeline: Pipeline, topics: Mapping[str, str], events: int) -> None:
-    """Wait until each table has so many events of its topic."""
-    missing, deadline = dict(topics), time.monotonic() + _PATIENCE_S
+def _until(pipeline: Pipeline, topics: Mapping[str, str], behind: Mapping[str, int]) -> dict[str, int]:
+    """Wait until each table has reached a later offset of its topic than this; return the offsets."""
+    missing, reached, deadline = dict(topics), dict[str, int](), time.monotonic() + _PATIENCE_S
     while missing:
         if time.monotonic() > deadline:
             raise STILL_MISSING(seconds=_PATIENCE_S, missing=len(missing), tables=len(topics))
@@ -111,6 +111,8 @@ def _until(pipeline: Pipeline, topics: Mapping[str, str], events: int) -> None:
         time.sleep(0.5)
         for table, topic in list(missing.items()):
             made = commits(pipeline.table(table), topic)
-            if not made or made[-1].upto < events:
+            if not made or made[-1].upto <= behind.get(table, 0):
                 break  # the others can wait: all of them are needed
+            reached[table] = made[-1].upto
             del missing[table]
+    return reached
