@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from statistics import median
 
@@ -64,25 +65,33 @@ DELTA = "USING delta LOCATION '{place}' TBLPROPERTIES ('delta.enableDeletionVect
 Merge = Callable[[str, int], None]  # the file of a batch's changes, the batch's number
 
 
+class Way(Enum):
+    """How a batch is merged."""
+
+    DIRECT = "by the driver itself"
+    SPARK = "by Spark"
+    EITHER = "by the driver if it can, else by Spark"
+
+
 @contextmanager
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     """Give each a folder of its own that goes away with the bench."""
     with tempfile.TemporaryDirectory(prefix="wrackline-bench-") as folder:
         yield [
-            Contender("wrackline", ours, (folder, rows, (RANDOM, NEAR), True), ours=True),
-            Contender("wrackline, a tenth of the rows", ours, (folder, rows // 10, (0, NEAR), True)),
-            Contender("wrackline, by Spark", ours, (folder, rows, (RANDOM, NEAR), False)),
+            Contender("wrackline", ours, (folder, rows, (RANDOM, NEAR), Way.DIRECT), ours=True),
+            Contender("wrackline, a tenth of the rows", ours, (folder, rows // 10, (0, NEAR), Way.DIRECT)),
+            Contender("wrackline, by Spark", ours, (folder, rows, (RANDOM, NEAR), Way.SPARK)),
             Contender("iceberg, plain MERGE", plain, (folder, rows, False)),
             Contender("delta, plain MERGE", plain, (folder, rows, True)),
         ]
 
 
-def ours(folder: str, rows: int, counts: tuple[int, int], direct: bool) -> Outcome:  # noqa: FBT001 - sent to another process by place
+def ours(folder: str, rows: int, counts: tuple[int, int], way: Way) -> Outcome:
     """Merge batches as the driver does: by itself, or by Spark."""
     with tempfile.TemporaryDirectory(dir=folder) as place, session(place) as spark:
         target = iceberg(place, spark)
         _load(spark, target, rows)
-        merge = _directly(target) if direct else _by_spark(spark, target)
+        merge = _way(way, spark, target)
         values = {}
         if counts[0]:
             values[MERGE] = _batches(spark, place, merge, rows, counts[0], recent=False)
@@ -128,16 +137,25 @@ def _load(spark: SparkSession, target: LakeTarget[IcebergApplied], rows: int) ->
     loaded(spark, rows).select(*NAMES, F.col("seq").alias("_wl_seq"), *ours).writeTo(name).append()
 
 
-def _directly(target: LakeTarget[IcebergApplied]) -> Merge:
-    """Return how a batch comes into the table without Spark."""
+def _way(way: Way, spark: SparkSession, target: LakeTarget[IcebergApplied]) -> Merge:
+    """Return how a batch comes into the table."""
+    by_spark = _by_spark(spark, target)
 
     def merge(file: str, number: int) -> None:
-        plan = _plan(target, number)
-        begun = target.begin_direct(plan) if isinstance(target, DirectTarget) else None
-        if begun is None or not begun.merge(_changes(file, plan), plan):
+        if _merged_directly(target, file, number):
+            return
+        if way is Way.DIRECT:
             raise ValueError("the table can't be merged into directly")
+        by_spark(file, number)
 
-    return merge
+    return by_spark if way is Way.SPARK else merge
+
+
+def _merged_directly(target: LakeTarget[IcebergApplied], file: str, number: int) -> bool:
+    """Merge without Spark, if the driver would do so."""
+    plan = _plan(target, number)
+    begun = target.begin_direct(plan) if isinstance(target, DirectTarget) else None
+    return begun is not None and begun.merge(_changes(file, plan), plan)
 
 
 def _changes(file: str, plan: MergePlan) -> DirectChanges:

@@ -56,7 +56,7 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
         counts = (lake_merge.RANDOM, lake_merge.NEAR)
         yield [
             *(
-                Contender(f"{size:,} rows", lake_merge.ours, (folder, size, counts, True))
+                Contender(f"{size:,} rows", lake_merge.ours, (folder, size, counts, lake_merge.Way.EITHER))
                 for size in (rows // 100, rows // 10, rows)
             ),
             *(
