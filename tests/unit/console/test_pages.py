@@ -1,13 +1,16 @@
 """The console's pages over boards made by hand: what they show, what they refuse, and what they never do."""
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from http.client import HTTPConnection
+from pathlib import Path
 
 import pytest
 
 from tests.unit.console.made import HOSTILE, RUNS, MadeCrew, MadeViews, broken, busy, crowd, hostile, served
+from wrackline.control import console
 from wrackline.control.console.charts import nice_top, points, thinned
 from wrackline.control.console.console_routes import HEADERS
 from wrackline.control.runtime.rest.access.roles import ROLES
@@ -214,3 +217,11 @@ def test_points_fill_their_box_and_no_peak_is_lost() -> None:
     assert (len(few) <= 50, max(value for _, value in few)) == (True, 1.0)
     placed = points(series, 0, 999, 1.0, (100, 40))
     assert (placed[0], placed[500][1], placed[-1]) == ((0.0, 40.0), 0.0, (100.0, 40.0))
+
+
+def test_the_script_of_others_is_the_one_that_was_taken() -> None:
+    """Of htmx 4.0.1, as docs/dependencies.md says."""
+    digest = hashlib.sha384((Path(console.__file__).parent / "static/htmx.min.js").read_bytes()).hexdigest()
+    assert digest == (
+        "429f6b742f07ec4a8ea17fa74743f744f1b63688e2faa7702651a97f3c1026c7cea69dec1b021d48ff713b7f94944867"
+    )
