@@ -84,7 +84,7 @@ def thinned(series: Series, most: int) -> Series:
 
 def sparkline(series: Series, box: tuple[int, int] = (80, 20)) -> str:
     """Return the points of a small line without axes; nothing for less than two values."""
-    few = thinned(series, box[0] // 2)
+    few = thinned(series, box[0] // 4)
     if len(few) < 2:
         return ""
     top = nice_top(max(value for _, value in few))

@@ -47,6 +47,7 @@ _STATIC: Final = {one.name: one for one in (_HERE / "static").iterdir() if one.s
 _THEMES: Final = ("light", "dark", "system")
 _COOKIE: Final = "wrackline_theme"
 _YEAR_S: Final = 365 * 86_400
+_FRESH_MS: Final = 2_500  # a sample of the board that is not older needs no other look
 _VERBS: Final = {
     "pause": DesiredState.PAUSE,
     "resume": DesiredState.RUN,
@@ -220,8 +221,9 @@ class _Pages:
         return self.page(request, "trouble.html", status, name=shown_name(name), error=error.document())
 
     def _one(self, name: str, standing: ConnectorState, board: BoardView) -> ListedPipeline:
-        summary = summarise(board.halves, now_ms())
-        followed, history = board.followed, board.history.close()
+        followed, history, now = board.followed, board.history.close(), now_ms()
+        is_fresh = bool(history) and now - history[-1].at_ms < _FRESH_MS
+        summary = history[-1] if is_fresh else summarise(board.halves, now)
         return ListedPipeline(
             name, followed.kind, followed.target, standing, summary, history, self._crew.worker
         )

@@ -1,5 +1,6 @@
 """What one pipeline shows: its way in stations, charts, what needs an operator, and its tables.  Pure."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,6 +31,8 @@ _MOST_PROBLEMS: Final = 20
 _MOST_NUMBERS: Final = 20
 _TONES: Final = ("bad", "warn", "busy", "good", "idle")
 _RESTS: Final = (TaskState.PAUSED, TaskState.STOPPED, TaskState.COMPLETED)
+_MOST_LINKS: Final = 1_000  # cells that lead to their table
+_FIRST: Final = ("bad", "warn", "busy")  # tables that are listed before the others
 _CELL: Final = 13  # units of a cell of the map, its gap included
 
 
@@ -77,14 +80,15 @@ class Cell:
     x: int
     y: int
     tone: str
-    title: str
 
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """All tables as cells."""
+    """All tables as cells; many of them as a drawing for each tone, because a page must stay small."""
 
+    count: int
     cells: Sequence[Cell]
+    drawn: Sequence[tuple[str, str]]  # tone, and the path of its cells
     width: int
     height: int
 
@@ -123,26 +127,30 @@ def pipeline_page(
     one: ListedPipeline, halves: Mapping[Half, HalfBoard], choice: TableChoice, at_ms: int
 ) -> PipelinePage:
     """Make the page."""
-    every = _tables(halves, at_ms, has_target=one.target is not None)
-    wanted = [
-        row for row in every if choice.tone in ("", row.tone) and choice.text.lower() in row.name.lower()
-    ]
+    tones = _tones(halves)
+    text = choice.text.lower()
+    wanted = [name for name, tone in tones.items() if choice.tone in ("", tone) and text in name.lower()]
+    wanted.sort(key=lambda name: (_TONES.index(tones[name]) if tones[name] in _FIRST else len(_TONES), name))
     pages = max(1, -(-len(wanted) // PAGE))
     page = min(max(1, choice.page), pages)
-    troubles = _troubles(halves)
+    troubles, has_target = _troubles(halves), one.target is not None
+    counts = Counter(tones.values())
     return PipelinePage(
         one.name,
         f"{one.kind} → {one.target or 'Kafka'}",
-        pipeline_badge(one.summary, one.standing, has_target=one.target is not None),
+        pipeline_badge(one.summary, one.standing, has_target=has_target),
         one.standing.worker or one.worker,
         _actions(one),
         _stations(one, halves, at_ms),
         _charts(one),
         troubles[:_MOST_PROBLEMS],
         max(0, len(troubles) - _MOST_PROBLEMS),
-        _map(every),
-        wanted[(page - 1) * PAGE : page * PAGE],
-        [(tone, count) for tone in _TONES if (count := sum(row.tone == tone for row in every))],
+        _map(tones),
+        [
+            _table_row(name, tones[name], halves, at_ms, has_target=has_target)
+            for name in wanted[(page - 1) * PAGE : page * PAGE]
+        ],
+        [(tone, counts[tone]) for tone in _TONES if counts[tone]],
         len(wanted),
         pages,
         TableChoice(choice.text, choice.tone, page),
@@ -265,56 +273,58 @@ def _troubles(halves: Mapping[Half, HalfBoard]) -> list[Trouble]:
     ]
 
 
-def _tables(halves: Mapping[Half, HalfBoard], at_ms: int, *, has_target: bool) -> list[TableRow]:
+def _tones(halves: Mapping[Half, HalfBoard]) -> dict[str, str]:
+    """Return how each table is, by its name: the worse of its two halves."""
     source, target = halves[Half.SOURCE].tables, halves[Half.TARGET].tables
-    rows = [
-        _table_row(name, source.get(name, {}), target.get(name), at_ms, has_target=has_target)
-        for name in sorted(source.keys() | target.keys())
-    ]
-    return sorted(rows, key=lambda row: (row.tone != "bad", row.tone != "warn", row.tone != "busy", row.name))
+    nothing: Document = {}
+    return {
+        name: _tone(source.get(name, nothing), target.get(name, nothing))
+        for name in source.keys() | target.keys()
+    }
+
+
+def _tone(source: Document, target: Document) -> str:
+    if source.get("reason") or target.get("error"):
+        return "bad"
+    tones = [source_badge(source.get("state")).tone] if source else []
+    tones += [target_badge(target.get("standing")).tone] if target else []
+    return min(tones, key=_TONES.index, default="idle")
 
 
 def _table_row(
-    name: str, source: Document, target: Document | None, at_ms: int, *, has_target: bool
+    name: str, tone: str, halves: Mapping[Half, HalfBoard], at_ms: int, *, has_target: bool
 ) -> TableRow:
-    its_source = source_badge(source.get("state"))
-    its_target = target_badge((target or {}).get("standing")) if has_target else None
-    tones = [its_source.tone, *([its_target.tone] if target is not None and its_target else [])]
-    wrong = source.get("reason") or (target or {}).get("error")
-    lag = (target or {}).get("lag_ms")
-    behind = (target or {}).get("behind")
-    waits = (target or {}).get("behind_s") or 0
-    late = waits * 1000 + (at_ms - target["at_ms"] if target and waits else 0) or (lag or {}).get("whole")
-    counted = (target or source).get("events", {})
-    left = source.get("seconds_left")
+    source: Document = halves[Half.SOURCE].tables.get(name, {})
+    target: Document = halves[Half.TARGET].tables.get(name, {})
+    left, waits, lag = source.get("seconds_left"), target.get("behind_s"), target.get("lag_ms")
+    late = waits * 1000 + at_ms - target["at_ms"] if waits else (lag or {}).get("whole")
     return TableRow(
         name,
         source.get("table", name),
-        its_source,
-        its_target,
+        source_badge(source.get("state")),
+        target_badge(target.get("standing")) if has_target else None,
         source.get("percent") if source.get("requests") else None,
         f"{duration_text(left * 1000)} left" if left is not None else "",
-        count_or_dash(behind),
+        count_or_dash(target.get("behind")),
         late_text(None if late is None else round(late)),
-        f"{sum(counted.values()):,}",
-        (target or {}).get("dead_letters", 0),
-        "bad" if wrong else min(tones, key=_TONES.index),
+        f"{sum((target or source).get('events', {}).values()):,}",
+        target.get("dead_letters", 0),
+        tone,
     )
 
 
-def _map(rows: Sequence[TableRow]) -> HeatMap:
+def _map(tones: Mapping[str, str]) -> HeatMap:
     """Place a cell for each table, by name, in a field that is about four times as wide as high."""
-    ordered = sorted(rows, key=lambda row: row.name)
-    wide = max(12, round((len(ordered) * 4) ** 0.5))
+    wide = max(12, round((len(tones) * 4) ** 0.5))
     cells = [
-        Cell(
-            row.name,
-            number % wide * _CELL,
-            number // wide * _CELL,
-            row.tone,
-            f"{row.shown}: {row.source.word}{f', {row.target.word}' if row.target else ''}",
-        )
-        for number, row in enumerate(ordered)
+        Cell(name, number % wide * _CELL, number // wide * _CELL, tones[name])
+        for number, name in enumerate(sorted(tones))
     ]
-    high = -(-len(ordered) // wide)
-    return HeatMap(cells, wide * _CELL, high * _CELL)
+    high = -(-len(cells) // wide)
+    if len(cells) <= _MOST_LINKS:
+        return HeatMap(len(cells), cells, (), wide * _CELL, high * _CELL)
+    drawn = [
+        (tone, "".join(f"M{one.x} {one.y}h11v11h-11z" for one in cells if one.tone == tone))
+        for tone in _TONES
+    ]
+    return HeatMap(len(cells), (), [one for one in drawn if one[1]], wide * _CELL, high * _CELL)

@@ -206,7 +206,7 @@ def crowd() -> tuple[MadeCrew, MadeViews]:
     }  # fmt: skip
     silent = busy(5)
     silent.halves[Half.TARGET].heard_ms = now_ms() - 90_000
-    boards["stock"] = silent
+    boards["stock"] = silent._replace(history=PipelineHistory())
     standings = {name: ConnectorState(RUNS.state, worker=RUNS.worker, target=RUNS) for name in boards}
     standings["billing"] = ConnectorState(TaskState.FAILED, "[test.slot_lost] lost", RUNS.worker, target=RUNS)
     paused = ConnectorState(TaskState.PAUSED, worker=RUNS.worker)
