@@ -214,3 +214,12 @@ def test_points_fill_their_box_and_no_peak_is_lost() -> None:
     assert (len(few) <= 50, max(value for _, value in few)) == (True, 1.0)
     placed = points(series, 0, 999, 1.0, (100, 40))
     assert (placed[0], placed[500][1], placed[-1]) == ((0.0, 40.0), 0.0, (100.0, 40.0))
+
+
+def test_only_resuming_wakes_a_pipeline_that_rests() -> None:
+    made = crowd()
+    with served(*made) as door:
+        assert asked(door, "POST", "/p/warehouse/do/restart")[0] == 303
+        assert made[0].wished == []
+        assert asked(door, "POST", "/p/warehouse/do/resume")[0] == 303
+    assert made[0].wished == [("warehouse", DesiredState.RUN)]
