@@ -200,9 +200,9 @@ class Driver:
         now, under_way, self._ends = self._clock(), set(self._running.values()), ends
         paused = self._wishes.paused
         for topic, wanted in ends.items():
+            table = self._tables.setdefault(topic, _DrivenTable())
             if paused and _table_of(topic) in paused:
                 continue
-            table = self._tables.setdefault(topic, _DrivenTable())
             if topic in under_way or table.reached == wanted or not table.standing.ready(now):
                 continue
             self._running[pool.submit(self._timed, table, topic, wanted)] = topic

@@ -16,6 +16,8 @@ from wrackline.schemas.kafka.wish_records import TableWish, TableWishes
 
 _POLL_S: Final = 0.5
 _LEAVE_S: Final = 5.0
+_ANSWER_S: Final = 3.0
+_KNOWN_S: Final = 30.0  # then a consumer that may not read the topic merges without it
 _REFRESH_MS: Final = 5_000  # between two looks for a topic that is not there yet
 _LOG: Final = logging.getLogger(__name__)
 
@@ -29,14 +31,16 @@ class WishTopic:
         """Take also what is called with the paused tables whenever these change."""
         self._settings, self._topic, self._changed = settings, topic, changed
         self._wishes, self._retries = TableWishes(), set[str]()
-        self._behind = True  # whether not all that was there has been read
+        self._first = 0  # the offset of the first wish that comes while this runs
+        self._known = Event()  # set once all that was there has been read
         self._lock, self._ending = Lock(), Event()
         self._thread = Thread(target=self._run, name="wishes", daemon=True)
         self._thread.start()
 
     @property
     def paused(self) -> frozenset[str]:
-        """The tables that are paused."""
+        """The tables that are paused; the first time it waits until all that was there has been read."""
+        self._known.wait(_KNOWN_S)
         return self._wishes.paused
 
     def take_retries(self) -> frozenset[str]:
@@ -48,14 +52,22 @@ class WishTopic:
     def close(self) -> None:
         """End."""
         self._ending.set()
+        self._known.set()
         self._thread.join(_LEAVE_S)
 
     def _run(self) -> None:
         reader = reader_settings(self._settings, "wrackline-wishes")
-        consumer = Consumer({**reader, "topic.metadata.refresh.interval.ms": _REFRESH_MS})
-        consumer.assign([TopicPartition(self._topic, 0, 0)])
+        latest = {"topic.metadata.refresh.interval.ms": _REFRESH_MS, "auto.offset.reset": "earliest"}
+        consumer = Consumer({**reader, **latest})
+        asked = False
         while not self._ending.is_set():
             try:
+                if not asked:
+                    self._first = self._end(consumer)
+                    consumer.assign([TopicPartition(self._topic, 0, 0)])
+                    asked = True
+                    if not self._first:
+                        self._known.set()
                 message = consumer.poll(_POLL_S)
             except KafkaException as error:
                 _LOG.debug("wishes can't be read: %s", error.args[0].code())
@@ -65,11 +77,18 @@ class WishTopic:
                 self._take(message)
         consumer.close()
 
+    def _end(self, consumer: Consumer) -> int:
+        """Return where the topic ends; a topic that is not there yet begins with the first wish."""
+        if self._topic not in consumer.list_topics(timeout=_ANSWER_S).topics:
+            return 0
+        found = consumer.get_watermark_offsets(TopicPartition(self._topic, 0), _ANSWER_S)
+        return found[1] if found else 0
+
     def _take(self, message: Message) -> None:
         error, key, value = message.error(), message.key(), message.value()
         if error is not None:
-            if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
-                self._behind = False
+            if error.code() in (KafkaError._PARTITION_EOF, KafkaError.TOPIC_AUTHORIZATION_FAILED):  # noqa: SLF001 - its name
+                self._known.set()
             return
         if not isinstance(key, bytes) or isinstance(value, str):
             return
@@ -81,6 +100,6 @@ class WishTopic:
             return
         if self._wishes.paused != before:
             self._changed(self._wishes.paused)
-        if about is not None and about.wish is TableWish.RETRY and not self._behind:
+        if about is not None and about.wish is TableWish.RETRY and (message.offset() or 0) >= self._first:
             with self._lock:
                 self._retries.add(about.table)

@@ -34,7 +34,7 @@ from wrackline.control.runtime.rest.model.connect_documents import ConnectorStat
 from wrackline.control.runtime.rest.model.connectors import Connectors
 from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.control.runtime.worker.pipeline_views import BoardView, WorkerViews
-from wrackline.producers.connect.restart_policy import DesiredState
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 from wrackline.schemas.kafka.wish_records import TableWish
@@ -137,7 +137,9 @@ def _add_actions(made: APIRouter, crew: Connectors, pages: "_Pages") -> None:
         if name not in crew.names() or verb not in _VERBS:
             return pages.page(request, "missing.html", 404, what=f"{shown_name(name)} that could do this")
         try:
-            crew.wish(name, _VERBS[verb])
+            rests = crew.standing(name).state in (TaskState.PAUSED, TaskState.STOPPED)
+            if not (rests and verb == "restart"):  # as by REST, only resuming wakes it
+                crew.wish(name, _VERBS[verb])
         except WracklineError as error:
             return pages.trouble(request, name, error)
         return RedirectResponse(f"/console/p/{quote(name, safe='')}", 303)
@@ -185,7 +187,8 @@ class _Pages:
                 with self.seen(name) as (one, _):
                     found.append(one)
             except WracklineError as error:
-                found.append(self._unread(name, error))
+                if name in self._crew.names():  # it may have been deleted meanwhile
+                    found.append(self._unread(name, error))
         return found
 
     @contextmanager
@@ -221,7 +224,7 @@ class _Pages:
         return self.page(request, "trouble.html", status, name=shown_name(name), error=error.document())
 
     def _one(self, name: str, standing: ConnectorState, board: BoardView) -> ListedPipeline:
-        followed, history, now = board.followed, board.history.close(), now_ms()
+        followed, history, now = board.followed, board.history.samples(), now_ms()
         is_fresh = bool(history) and now - history[-1].at_ms < _FRESH_MS
         summary = history[-1] if is_fresh else summarise(board.halves, now)
         return ListedPipeline(

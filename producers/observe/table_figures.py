@@ -44,8 +44,8 @@ class PartitionTables:
             self._tables[table] = _figures(orjson.loads(state), table_fault.reason_in(state, table))
 
     def states(self) -> Mapping[TableId, Mapping[str, Any]]:
-        """Return the saved state of each table."""
-        return {table: one.state for table, one in self._tables.items()}
+        """Return the saved state of each table; on any thread."""
+        return {table: one.state for table, one in self._tables.copy().items()}
 
     def ours(self) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
         """Yield the metrics under our names, with their additional labels."""

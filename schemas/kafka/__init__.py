@@ -8,6 +8,7 @@ In: bytes and names as Kafka has them.  Out: frozen values, and the bytes that t
     signals.py          requests to a running pipeline, as Debezium's signals
     receipts.py         the state of each request
     board_records.py    what the two halves of a pipeline report of themselves
+    board_shapes.py     what the fields of these reports must be
     wish_records.py     what operators wish for single tables
     schema_registry.py  the client of the schema registry
     login_errors.py     why Kafka refuses a login

@@ -15,7 +15,8 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from wrackline.schemas.untrusted import number, text
+from wrackline.schemas.kafka.board_shapes import half_report, moment, source_table, target_table
+from wrackline.schemas.untrusted import text
 
 VERSION: Final = 1
 ALIVE_S: Final = 5.0
@@ -127,7 +128,8 @@ def _report(value: bytes, about: BoardKey) -> Document:
     document = orjson.loads(value)
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise ValueError("a version that is not known")
-    number(document["at_ms"])
+    moment(document["at_ms"])
     if about.table is None:
         HalfState(document["state"])
-    return document
+        return half_report(document)
+    return source_table(document, about.table) if about.half is Half.SOURCE else target_table(document)

@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from wrackline.control.runtime.board.board_reader import board_slot
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.kafka.client import Client, Identity, Settings
-from wrackline.schemas.kafka.board_records import Board, Half, HalfBoard
+from wrackline.schemas.kafka.board_records import Board, Half, HalfBoard, parse_key
 from wrackline.schemas.kafka.offsets_records import OUTSIDE_ANY_TRANSACTION
 from wrackline.schemas.settings.settings_registry import Values
 
@@ -40,7 +40,9 @@ class BoardFollower:
         settings = _settings(values)
         known = tuple(sorted((name, str(value)) for name, value in settings.items() if name != "logger"))
         with self._lock:
-            reader = self._readers.get(known) or self._readers.setdefault(known, _Reader(settings, self))
+            reader = self._readers.get(known) or self._readers.setdefault(
+                known, _Reader(settings, self, known)
+            )
             topic = board_slot(values).topic
             if self._followed.get(pipeline) != (topic, reader):
                 self.leave(pipeline)
@@ -54,6 +56,15 @@ class BoardFollower:
             if reader is not None:
                 reader.remove(topic)
                 self._board.forget(pipeline)
+                if not reader.wanted:
+                    reader.ending.set()
+                    del self._readers[reader.known]
+
+    def is_read(self, pipeline: str) -> bool:
+        """Whether all that was there when it was followed has been read."""
+        with self._lock:
+            topic, reader = self._followed.get(pipeline, ("", None))
+            return reader is not None and reader.is_read(topic)
 
     @property
     def pipelines(self) -> frozenset[str]:
@@ -67,14 +78,15 @@ class BoardFollower:
         with self._lock:
             yield {half: self._board.half(pipeline, half) for half in Half}
 
-    def take(self, message: Message, heard_ms: int) -> None:
-        """Take a record; one that can't be read is left to its successor."""
+    def take(self, reader: "_Reader", message: Message, heard_ms: int) -> None:
+        """Take a record of a pipeline in its own topic; one that can't be read is left to its successor."""
         key, value = message.key(), message.value()
         if not isinstance(key, bytes) or isinstance(value, str):
             return
         with self._lock:
             try:
-                self._board.apply(key, value, heard_ms)
+                if self._followed.get(parse_key(key).pipeline) == (message.topic(), reader):
+                    self._board.apply(key, value, min(heard_ms, now_ms()))
             except (ValueError, KeyError, TypeError):
                 _LOG.debug("a record of %s at %s can't be read", message.topic(), message.offset())
 
@@ -91,30 +103,38 @@ class BoardFollower:
 class _Reader:
     """A thread with one consumer."""
 
-    def __init__(self, settings: Settings, follower: BoardFollower) -> None:
-        self.ending = Event()
+    def __init__(
+        self, settings: Settings, follower: BoardFollower, known: tuple[tuple[str, str], ...]
+    ) -> None:
+        self.ending, self.known = Event(), known
         self._follower, self._settings = follower, settings
-        self._wanted: frozenset[str] = frozenset()
-        self._behind: set[str] = set()  # topics of which not all that was there has been read
+        self.wanted: frozenset[tuple[str, int]] = frozenset()  # topics, each with the number of its addition
+        self._added = 0
+        self._read: set[str] = set()  # topics of which all that was there has been read
         self.thread = Thread(target=self._run, name="board-follower", daemon=True)
         self.thread.start()
 
     def add(self, topic: str) -> None:
-        self._wanted |= {topic}
+        self._added += 1
+        self.wanted |= {(topic, self._added)}
 
     def remove(self, topic: str) -> None:
-        self._wanted -= {topic}
+        self.wanted = frozenset(one for one in self.wanted if one[0] != topic)
+
+    def is_read(self, topic: str) -> bool:
+        return topic in self._read
 
     def _run(self) -> None:
         consumer = Consumer(self._settings)
-        assigned: frozenset[str] = frozenset()
+        assigned: frozenset[tuple[str, int]] = frozenset()
         while not self.ending.is_set():
-            if (wanted := self._wanted) != assigned:
-                consumer.incremental_unassign([TopicPartition(topic, 0) for topic in assigned - wanted])
-                consumer.incremental_assign([TopicPartition(topic, 0, 0) for topic in wanted - assigned])
-                self._behind = (self._behind | wanted - assigned) & wanted
-                assigned = wanted
             try:
+                if (wanted := self.wanted) != assigned:
+                    old, new = assigned - wanted, wanted - assigned
+                    self._read -= {topic for topic, _ in old | new}
+                    consumer.incremental_unassign([TopicPartition(topic, 0) for topic, _ in old])
+                    consumer.incremental_assign([TopicPartition(topic, 0, 0) for topic, _ in new])
+                    assigned = wanted
                 for message in consumer.consume(_AT_ONCE, _POLL_S):
                     self._take(message)
             except KafkaException as error:
@@ -125,10 +145,9 @@ class _Reader:
     def _take(self, message: Message) -> None:
         error, topic = message.error(), message.topic() or ""
         if error is None:
-            behind = topic in self._behind
-            self._follower.take(message, message.timestamp()[1] if behind else now_ms())
+            self._follower.take(self, message, now_ms() if topic in self._read else message.timestamp()[1])
         elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
-            self._behind.discard(topic)
+            self._read.add(topic)
 
 
 def _settings(values: Values) -> Settings:

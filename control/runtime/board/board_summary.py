@@ -13,8 +13,7 @@ from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard, Hal
 
 _RECENT_MS: Final = 30_000  # a merge counts for so long as how late the copy is
 _READING: Final = frozenset({"queued", "snapshotting", "refreshing"})
-_CLOSE_MS, _CLOSE = 2_000, 450  # a quarter of an hour
-_FAR_MS, _FAR = 60_000, 1_440  # a day
+_EVERY_MS, _SAMPLES = 2_000, 450  # a quarter of an hour
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +86,19 @@ def _total(numbers: Any) -> int | None:  # noqa: ANN401 - an iterable of numbers
 
 
 class PipelineHistory:
-    """The last summaries of a pipeline: each two seconds of a quarter of an hour, each minute of a day."""
+    """The last summaries of a pipeline: each two seconds of a quarter of an hour."""
 
     def __init__(self) -> None:
-        self._close: deque[PipelineSummary] = deque(maxlen=_CLOSE)
-        self._far: deque[PipelineSummary] = deque(maxlen=_FAR)
+        self._kept: deque[PipelineSummary] = deque(maxlen=_SAMPLES)
 
     def add(self, summary: PipelineSummary) -> None:
         """Take one; it counts where enough time has passed."""
-        for kept, every in ((self._close, _CLOSE_MS), (self._far, _FAR_MS)):
-            if not kept or summary.at_ms - kept[-1].at_ms >= every:
-                kept.append(summary)
+        if not self._kept or summary.at_ms - self._kept[-1].at_ms >= _EVERY_MS:
+            self._kept.append(summary)
 
-    def close(self) -> Sequence[PipelineSummary]:
-        """Return the last quarter of an hour."""
-        return tuple(self._close)
-
-    def far(self) -> Sequence[PipelineSummary]:
-        """Return the last day."""
-        return tuple(self._far)
+    def samples(self) -> Sequence[PipelineSummary]:
+        """Return them, oldest first."""
+        return tuple(self._kept)
 
 
 def rates(history: Sequence[PipelineSummary], total: str) -> Sequence[tuple[int, float]]:

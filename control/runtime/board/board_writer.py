@@ -4,6 +4,7 @@ In: what looks at the half.  Out: records.  The half never waits for it: while K
 written, and when Kafka answers again all of it is.  An error that no retry repairs is reported once.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from wrackline.schemas.settings.settings_registry import Values
 EVERY_S: Final = 2.0
 _LAST_S: Final = 2.0  # for the last report, when the half ends
 _LEAVE_S: Final = 5.0
+_LOG: Final = logging.getLogger(__name__)
 
 Look = Callable[[bool], HalfLook]  # all tables, or those that may have changed since the last look
 Tell = Callable[[WracklineError], None]
@@ -56,17 +58,21 @@ class _Writer:
 
     def run(self) -> None:
         producer: Producer | None = None
-        ended = False
+        ended = tried = False
         while not ended:
             ended = self.ending.wait(EVERY_S if producer is not None else 0.1)
             try:
-                if producer is None and not ended:
+                if producer is None and not (ended and tried):  # a half may fail at once: that is reported
+                    tried = True
                     producer = self._prepared()
                 if producer is not None:
                     self._write(producer)
                     self._last_code = None
             except WracklineError as error:
                 self._note(error)
+                ended = ended or self.ending.wait(EVERY_S)
+            except Exception as error:  # noqa: BLE001 - else a half that runs would be silent from now on
+                _LOG.warning("the board can't be written now: %s", type(error).__name__)
                 ended = ended or self.ending.wait(EVERY_S)
         if producer is not None:
             producer.flush(_LAST_S)
@@ -80,8 +86,9 @@ class _Writer:
         return Producer(self._client.reporter("board"))
 
     def _write(self, producer: Producer) -> None:
-        whole, self._whole = self._whole, False
+        whole, self._whole = self._whole, True
         look = self._look(whole)
+        self._whole = False  # else all tables are looked at again
         for key, value in self._changes.due(look, time.monotonic(), now_ms(), whole=whole):
             try:
                 producer.produce(self._slot.topic, value, key, self._slot.partition, self._delivered)

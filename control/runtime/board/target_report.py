@@ -4,6 +4,7 @@ In: a consumer's figures.  Out: looks for the board.
 """
 
 from collections.abc import Callable
+from threading import Lock
 
 from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.status import table_documents
@@ -21,23 +22,26 @@ class TargetReport:
         """Take also what is called with each new state."""
         self.standing = HalfStanding(hears)
         self._kind, self._figures = kind, figures
-        self._begun = False
+        self._begun, self._lock = False, Lock()
 
     def begins(self) -> None:
         """Take that it merges from now on."""
-        self._begun = True
-        self.standing.becomes(HalfState.RUNNING)
+        with self._lock:
+            self._begun = True
+            self.standing.becomes(HalfState.RUNNING)
 
     def look(self, whole: bool) -> HalfLook:  # noqa: FBT001 - the board's writer calls it so
         """Return the half, and all of its tables or those that have changed."""
         figures = self._figures
-        if self._begun:
-            away = figures.outage
-            self.standing.becomes(HalfState.RUNNING if away is None else HalfState.RECOVERING, away)
+        with self._lock:  # an end that came meanwhile must not be replaced
+            if self._begun:
+                away = figures.outage
+                self.standing.becomes(HalfState.RUNNING if away is None else HalfState.RECOVERING, away)
         half = {**self.standing.document(), "target": self._kind, "outages": figures.outages}
         changed = figures.take_changed()
         return HalfLook(half, table_documents(figures, None if whole else changed))
 
     def ends(self) -> None:
         """Take that it merges no more."""
-        self._begun = False
+        with self._lock:
+            self._begun = False

@@ -12,14 +12,17 @@ a connector that was deleted and made again counts its claims from the start, an
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from wrackline.control.runtime.group.config_records import slot_of
+from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, TARGET_TASK
 from wrackline.control.runtime.worker.pipeline_tasks import task_key, task_of
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.untrusted import number, text
+
+_NUMBERS: Final = {str(number): number for number in (SOURCE_TASK, TARGET_TASK)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class GroupState:
         if kind != "status":
             raise ValueError(kind)
         of, _, its = name.rpartition("-")
-        task = task_key(of, int(its))
+        task = task_key(of, _NUMBERS[its])
         if document is None:
             self.tasks.pop(task, None)
             return None
@@ -69,10 +72,10 @@ class GroupState:
         self.tasks[task] = told
         return None
 
-    def next_claim(self, task: str) -> int:
-        """The number that a worker takes the task with."""
-        known = self.tasks.get(task)
-        return 1 if known is None else known.claim + 1
+    def next_claim(self, connector: str) -> int:
+        """The number that a worker takes a connector's tasks with: above that of each of them."""
+        tasks = (task_key(connector, number) for number in (SOURCE_TASK, TARGET_TASK))
+        return 1 + max((self.tasks[task].claim for task in tasks if task in self.tasks), default=0)
 
 
 def worker_record(worker: str, slots: Iterable[int], since: int) -> tuple[bytes, bytes]:

@@ -201,6 +201,7 @@ class WorkerTasks:
             tasks = tuple(begins) if taken is None or begins else taken.tasks
             self._tasks[name] = _OwnTasks(connector.cut, connector.wish, claim, tasks)
             for task in () if taken is None else set(taken.tasks) - set(tasks):
+                self._task_reports.pop(task, None)
                 self._supervisor.let_go(task)
             for task, begin in begins.items():
                 self._supervisor.give(task, begin, connector.wish)

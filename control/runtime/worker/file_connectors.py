@@ -18,6 +18,7 @@ from wrackline.control.runtime.rest.model.connect_documents import (
     TARGET_TASK,
     ConnectorState,
 )
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
 from wrackline.control.runtime.worker.pipeline_tasks import runs_target, task_key
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.kafka.client import Client
@@ -26,6 +27,7 @@ from wrackline.producers.kafka.topic_deletion import list_topics
 from wrackline.schemas.kafka.topic_names import is_of_table
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.pipelines.publication_settings import naming_of
+from wrackline.schemas.redaction import shown_name
 
 _NEW = ConnectorState(TaskState.STARTING)
 
@@ -63,7 +65,9 @@ class FileConnectors:
         return pipeline.registry.shown(pipeline.given)
 
     def standing(self, name: str) -> ConnectorState:
-        """Return the states of its processes."""
+        """Return the states of its processes; a name that there is not is refused."""
+        if name not in self._pipelines:
+            raise NO_CONNECTOR(name=shown_name(name))
         source = self._standings.get(name, _NEW)
         if not runs_target(self._pipelines[name]):
             return source

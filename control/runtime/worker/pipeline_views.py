@@ -1,5 +1,6 @@
 """Views of a worker's pipelines: what `view_routes.py` needs, from the boards that this worker follows."""
 
+import logging
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
@@ -22,6 +23,7 @@ from wrackline.schemas.redaction import shown_name
 
 _EVERY_S: Final = 1.0  # between two looks for pipelines that are new, changed or gone
 _LEAVE_S: Final = 5.0
+_LOG: Final = logging.getLogger(__name__)
 
 
 class KnownPipelines(Protocol):
@@ -117,7 +119,7 @@ class WorkerViews:
                 self._histories.pop(name, None)
                 self._boards.leave(name)
             followed = list(self._followed)
-        for name in followed:
+        for name in filter(self._boards.is_read, followed):
             with self._boards.held(name) as halves:
                 self._histories.setdefault(name, PipelineHistory()).add(summarise(halves, now_ms()))
 
@@ -138,9 +140,12 @@ def following(views: WorkerViews) -> Iterator[None]:
     ending = Event()
 
     def follow() -> None:
-        views.follow_all()
-        while not ending.wait(_EVERY_S):
-            views.follow_all()
+        while not ending.is_set():
+            try:
+                views.follow_all()
+            except Exception as error:  # noqa: BLE001 - else no pipeline would be followed from now on
+                _LOG.warning("the boards can't be looked at now: %s", type(error).__name__)
+            ending.wait(_EVERY_S)
 
     thread = Thread(target=follow, name="boards", daemon=True)
     thread.start()

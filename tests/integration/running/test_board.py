@@ -2,18 +2,30 @@
 
 import json
 import signal
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from tests.fixtures.prepared import Forked
 from tests.integration.running.world import World, environment, wait_until
+from wrackline.consumers.kafka.client_settings import client_settings
+from wrackline.consumers.kafka.wish_topic import WishTopic
 from wrackline.control.runtime.board.board_follower import BoardFollower
+from wrackline.control.runtime.board.board_reader import board_slot
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
-from wrackline.schemas.kafka.board_records import Half, HalfBoard, HalfState
+from wrackline.control.runtime.ground.pipeline_access import group_of
+from wrackline.control.runtime.services.table_wishes import send_wish
+from wrackline.producers.kafka.client import Client
+from wrackline.schemas.kafka.board_records import BoardKey, Half, HalfBoard, HalfState, encode
+from wrackline.schemas.kafka.topic_names import internal_topics
+from wrackline.schemas.kafka.wish_records import TableWish
+from wrackline.schemas.settings.settings_registry import Values
 
 
 @pytest.fixture
@@ -78,3 +90,52 @@ def test_a_failure_is_on_the_board_with_its_hint(world: World, follower: BoardFo
     told: Any = json.loads(world.command("status", "--json").stdout)
     assert told["log"]["error"]["code"] == error["code"]
     world.sql.execute(f'ALTER ROLE "{world.user}" SUPERUSER')
+
+
+@pytest.fixture
+def values(world: World, follower: BoardFollower) -> Values:
+    """The pipeline's settings; the follower's environment has what they refer to."""
+    assert follower.pipelines == {world.prefix}
+    return good_pipeline(Path(world.file)).good()
+
+
+def test_a_pipeline_is_known_from_its_own_topic_alone_and_again_after_it_was_left(
+    world: World, follower: BoardFollower, values: Values
+) -> None:
+    world.run()
+    wait_until(lambda: source(follower, world.prefix).state is HalfState.RUNNING)
+    wait_until(lambda: follower.is_read(world.prefix))
+    slot, other = board_slot(values), BoardKey("other", Half.SOURCE)
+    mine = BoardKey(world.prefix, Half.TARGET)
+    producer = Producer(Client(values.below("kafka."), values.integer("max.row.bytes")).reporter("test"))
+    for key in (other, mine):
+        producer.produce(slot.topic, encode({"state": "stopped"}, 1), key.encode(), 0)
+    producer.flush(10)
+
+    def target(name: str) -> HalfState | None:
+        with follower.held(name) as halves:
+            return halves[Half.TARGET].state or halves[Half.SOURCE].state
+
+    wait_until(lambda: target(world.prefix) is HalfState.STOPPED)
+    assert target("other") is None
+    follower.leave(world.prefix)
+    follower.follow(world.prefix, values)
+    wait_until(lambda: target(world.prefix) is HalfState.STOPPED)
+    follower.leave(world.prefix)
+    wait_until(lambda: all(one.name != "board-follower" for one in threading.enumerate()))
+
+
+def test_the_first_wish_counts_and_a_pause_is_known_before_the_first_batch(values: Values) -> None:
+    topic, given = (
+        internal_topics(group_of(values.text("name"))).wishes,
+        client_settings(values.below("kafka.")),
+    )
+    with closing(WishTopic(given, topic)) as first:
+        assert first.paused == frozenset()
+        send_wish(values, "d.s.t", TableWish.RETRY, "")
+        wait_until(lambda: "d.s.t" in first.take_retries())
+        send_wish(values, "d.s.t", TableWish.PAUSE, "")
+        wait_until(lambda: first.paused == {"d.s.t"})
+    with closing(WishTopic(given, topic)) as second:
+        assert second.paused == {"d.s.t"}
+        assert second.take_retries() == frozenset(), "it was for the consumer before"

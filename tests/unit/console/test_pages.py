@@ -225,3 +225,12 @@ def test_the_script_of_others_is_the_one_that_was_taken() -> None:
     assert digest == (
         "429f6b742f07ec4a8ea17fa74743f744f1b63688e2faa7702651a97f3c1026c7cea69dec1b021d48ff713b7f94944867"
     )
+
+
+def test_only_resuming_wakes_a_pipeline_that_rests() -> None:
+    made = crowd()
+    with served(*made) as door:
+        assert asked(door, "POST", "/p/warehouse/do/restart")[0] == 303
+        assert made[0].wished == []
+        assert asked(door, "POST", "/p/warehouse/do/resume")[0] == 303
+    assert made[0].wished == [("warehouse", DesiredState.RUN)]

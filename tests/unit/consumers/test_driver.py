@@ -182,6 +182,12 @@ def test_a_paused_table_rests_and_the_others_go_on() -> None:
     assert world.at["s.d.p.a"] == 4
 
 
+def test_once_a_paused_table_is_left_out() -> None:
+    world = World()
+    assert world.driver(wishes=Wishes("d.p.a")).once() == []
+    assert world.at == {"s.d.p.b": 6}
+
+
 def test_one_stopped_table_is_tried_again_and_no_other() -> None:
     world, wishes = World(wrong={"s.d.p.a": BROKEN, "s.d.p.b": BROKEN}), Wishes()
 

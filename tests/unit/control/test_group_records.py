@@ -163,3 +163,17 @@ def test_a_task_that_is_forgotten_is_claimed_from_the_beginning() -> None:
     assert (heard.tasks, heard.next_claim("shop")) == ({}, 1)
     with pytest.raises(ValueError, match="unknown"):
         heard.apply(b"unknown-shop", None)
+
+
+def test_a_claim_is_above_those_of_both_tasks() -> None:
+    heard = GroupState()
+    for task, claim in (("shop", 3), ("shop:target", 5)):
+        heard.apply(*status_records.task_record(task, TaskReport(TaskState.RUNNING, "a", claim, 1)))
+    assert heard.next_claim("shop") == 6
+
+
+@pytest.mark.parametrize("number", ["2", "x", "", "00"])
+def test_a_state_of_a_task_that_there_never_is_is_refused(number: str) -> None:
+    heard = GroupState()
+    with pytest.raises((ValueError, KeyError)):
+        heard.apply(f"status-shop-{number}".encode(), None)

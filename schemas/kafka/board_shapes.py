@@ -1,0 +1,143 @@
+"""What the fields of a board's records must be.  Pure.
+
+In: a document that anybody may have written.  Out: the same, with every field that readers use, each of the
+type that they expect.  A field that is missing is as if nothing were known; one of another type is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from wrackline.schemas.untrusted import is_number, number, text
+
+Read = Callable[[object], object]
+Field = tuple[Read, object]  # what reads it, and what stands for a missing one
+Shape = Mapping[str, Field]
+_LAST_MS: Final = 253_402_300_799_000  # no calendar goes further
+
+
+def half_report(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a half reports of itself; ValueError or TypeError: it is something else."""
+    return _read(document, _HALF)
+
+
+def source_table(document: Mapping[str, Any], table: str) -> dict[str, Any]:
+    """Return what a source half reports of a table; ValueError or TypeError: it is something else."""
+    return _read(document, {**_SOURCE_TABLE, "table": (text, table)})
+
+
+def target_table(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a target half reports of a table; ValueError or TypeError: it is something else."""
+    return _read(document, _TARGET_TABLE)
+
+
+def moment(value: object) -> int:
+    """Return a time in milliseconds; ValueError: it is none."""
+    if number(value) > _LAST_MS:
+        raise ValueError("no time")
+    return number(value)
+
+
+def _read(document: object, shape: Shape) -> dict[str, Any]:
+    if not isinstance(document, dict):
+        raise TypeError("no document")
+    known = {
+        name: read(document[name]) if name in document else missing for name, (read, missing) in shape.items()
+    }
+    return {**document, **known}
+
+
+def _measure(value: object) -> float:
+    """Return a number, also a fraction or one below 0: clocks differ."""
+    if not isinstance(value, float) and not is_number(abs(value) if type(value) is int else value):
+        raise TypeError("no number")
+    if isinstance(value, float) and not abs(value) < 1 << 53:
+        raise ValueError("no number that counts anything")
+    return value  # type: ignore[return-value]  # it is one of the two
+
+
+def _maybe(read: Read) -> Read:
+    return lambda value: None if value is None else read(value)
+
+
+def _each(read: Read) -> Read:
+    def read_all(value: object) -> object:
+        if not isinstance(value, dict):
+            raise TypeError("no map")
+        return {text(name): read(one) for name, one in value.items()}
+
+    return read_all
+
+
+def _texts(value: object) -> list[str]:
+    if not isinstance(value, list):
+        raise TypeError("no list")
+    return [text(one) for one in value]
+
+
+def _within(shape: Shape) -> Read:
+    return lambda value: _read(value, shape)
+
+
+_NONE: Final[Field] = (_maybe(_measure), None)
+_COUNT: Final[Field] = (number, 0)
+_COUNTS: Final[Field] = (_each(number), {})
+_TEXT: Final[Field] = (text, "")
+_ERROR: Final[Field] = (
+    _maybe(_within({"code": _TEXT, "kind": (text, "Transient"), "sentence": _TEXT, "hint": _TEXT})),
+    None,
+)
+_REASON: Final[Field] = (_maybe(_within({"code": _TEXT, "sentence": _TEXT, "hint": _TEXT})), None)
+_DATABASE: Final[Shape] = {
+    **dict.fromkeys(("behind_bytes", "retained_bytes", "spare_bytes", "lost_in_s", "lag_ms"), _NONE),
+    "last_ms": (_maybe(moment), None),
+    "bytes": _COUNT,
+    "transactions": _COUNT,
+    "left_out": (_each(_within({"count": _COUNT, "tables": (_texts, [])})), {}),
+    "position": (_maybe(text), None),
+}
+_HALF: Final[Shape] = {
+    "since_ms": (moment, 0),
+    "began_ms": (moment, 0),
+    "error": _ERROR,
+    "host": _TEXT,
+    "pid": _COUNT,
+    "events": _COUNT,
+    "databases": (_each(_within(_DATABASE)), {}),
+}
+_SOURCE_TABLE: Final[Shape] = {
+    "state": (text, "failed"),
+    "requests": (_texts, []),
+    "rows": _COUNT,
+    **dict.fromkeys(("expected", "percent", "seconds_left"), _NONE),
+    "letters": _COUNTS,
+    "nulls": _COUNTS,
+    "reason": _REASON,
+    "events": _COUNTS,
+}
+_STAGES: Final[Shape] = dict.fromkeys(("publish", "wait", "merge", "whole"), (_measure, 0))
+_UPKEEP: Final[Shape] = {
+    "done": _COUNT,
+    "failed": _COUNT,
+    "seconds": (_measure, 0),
+    "error": _ERROR,
+    "removed": _COUNTS,
+}
+_TARGET_TABLE: Final[Shape] = {
+    "standing": _TEXT,
+    "error": _ERROR,
+    "failures_in_a_row": _COUNT,
+    "offsets": (_maybe(_each(number)), None),
+    "ends": (_maybe(_each(number)), None),
+    "behind": _NONE,
+    **dict.fromkeys(("behind_s", "held", "held_s"), (_measure, 0)),
+    "retained": _NONE,
+    "seq": (_maybe(text), None),
+    "merged_ms": (_maybe(moment), None),
+    "lag_ms": (_maybe(_within(_STAGES)), None),
+    "events": _COUNTS,
+    "batches": _COUNT,
+    "dead_letters": _COUNT,
+    "seconds": (_each(_measure), {}),
+    "upkeep": (_within(_UPKEEP), dict.fromkeys(("done", "failed", "seconds"), 0) | {"error": None}),
+    "incomplete": (_maybe(number), None),
+}

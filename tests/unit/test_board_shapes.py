@@ -1,0 +1,82 @@
+"""What anybody may write on a board: no reader fails by it."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
+from wrackline.control.console.pipelines_page import ListedPipeline, pipelines_page
+from wrackline.control.console.table_page import table_page
+from wrackline.control.runtime.board.board_summary import summarise
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.services.status import pipeline_status
+from wrackline.control.runtime.services.status_documents import (
+    lag_document,
+    status_document,
+    tables_document,
+)
+from wrackline.producers.connect.restart_policy import TaskState
+from wrackline.schemas.kafka.board_records import Board, BoardKey, Half, HalfState, encode
+
+NOW = 1_700_000_000_000
+TABLE = "shop.public.orders"
+HALVES = [BoardKey("shop", half) for half in Half]
+TABLES = [BoardKey("shop", half, TABLE) for half in Half]
+FIELDS = [
+    "since_ms", "error", "host", "pid", "events", "databases", "table", "state", "requests", "rows",
+    "expected", "percent", "seconds_left", "letters", "nulls", "reason", "standing", "offsets", "behind",
+    "behind_s", "held", "held_s", "merged_ms", "lag_ms", "batches", "dead_letters", "seconds",
+    "upkeep", "incomplete",
+]  # fmt: skip
+VALUES: list[Any] = [
+    7,
+    -1,
+    1 << 62,
+    1e300,
+    "x",
+    True,
+    None,
+    [],
+    [7],
+    {},
+    {"a": "b"},
+    {"error": 7},
+    {"d": {"lag_ms": "x"}},
+]
+
+
+def look_everywhere(board: Board) -> None:
+    halves = {half: board.half("shop", half) for half in Half}
+    summary = summarise(halves, NOW)
+    one = ListedPipeline("shop", "postgres", "iceberg", ConnectorState(TaskState.RUNNING), summary, (), "w")
+    pipelines_page([one])
+    pipeline_page(one, halves, TableChoice(), NOW)
+    table_page("shop", TABLE, halves, NOW, has_target=True)
+    status = pipeline_status("shop", halves, NOW, has_target=True)
+    for document in (lag_document, status_document, tables_document):
+        document(status)
+    assert status.exit >= 0
+
+
+@pytest.mark.parametrize("state", HalfState)
+def test_a_record_that_says_only_a_state_is_shown(state: HalfState) -> None:
+    board = Board()
+    for key in HALVES:
+        board.apply(key.encode(), encode({"state": state.value}, NOW), NOW)
+    for key in TABLES:
+        board.apply(key.encode(), encode({}, NOW), NOW)
+    look_everywhere(board)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_field_of_any_value_is_refused_or_shown(field: str) -> None:
+    for value in VALUES:
+        board = Board()
+        for key in (*HALVES, *TABLES):
+            written = orjson.loads(encode({"state": "failed"}, NOW))
+            try:
+                board.apply(key.encode(), orjson.dumps({**written, field: value}), NOW)
+            except (ValueError, KeyError, TypeError):
+                continue
+        look_everywhere(board)
