@@ -117,3 +117,8 @@ def test_what_may_be_lost_is_written_again() -> None:
     changes.due(look, 0.0, 0, whole=True)
     changes.lost()
     assert keys(changes.due(look, 1.0, 0, whole=True)) == [("a", True), (None, True)]
+    assert keys(changes.due(HalfLook(RUNS, {"a": None}), 2.0, 0, whole=False)) == [("a", False)]
+    changes.lost()
+    found = keys(changes.due(HalfLook(RUNS, {}), 3.0, 0, whole=True))
+    assert found == [("a", False), (None, True)], "also that a table is gone"
+    assert changes.due(HalfLook(RUNS, {}), 4.0, 0, whole=True) == []

@@ -5,13 +5,14 @@ was written before; the half's own at least every `ALIVE_S` seconds, which is it
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import orjson
 
 from wrackline.schemas.kafka.board_records import ALIVE_S, BoardKey, Document, Half, encode
 
 Record = tuple[bytes, bytes | None]
+_GONE: Final = b"null"  # what is written of a table that no longer exists
 
 
 class HalfLook(NamedTuple):
@@ -55,10 +56,8 @@ class BoardChanges:
         return made + own
 
     def _record(self, key: BoardKey, document: Document | None, now_ms: int) -> list[Record]:
-        if document is None:
-            return [] if self._written.pop(key, None) is None else [(key.encode(), None)]
         plain = orjson.dumps(document)
-        if self._written.get(key) == plain:
+        if self._written.get(key, _GONE) == plain:
             return []
-        self._written[key] = plain
-        return [(key.encode(), encode(document, now_ms))]
+        self._written[key] = plain  # also of a table that is gone: its record may be lost
+        return [(key.encode(), None if document is None else encode(document, now_ms))]

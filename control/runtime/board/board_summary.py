@@ -89,16 +89,16 @@ class PipelineHistory:
     """The last summaries of a pipeline: each two seconds of a quarter of an hour."""
 
     def __init__(self) -> None:
-        self._kept: deque[PipelineSummary] = deque(maxlen=_SAMPLES)
+        self._samples: deque[PipelineSummary] = deque(maxlen=_SAMPLES)
 
     def add(self, summary: PipelineSummary) -> None:
         """Take one; it counts where enough time has passed."""
-        if not self._kept or summary.at_ms - self._kept[-1].at_ms >= _EVERY_MS:
-            self._kept.append(summary)
+        if not self._samples or summary.at_ms - self._samples[-1].at_ms >= _EVERY_MS:
+            self._samples.append(summary)
 
     def samples(self) -> Sequence[PipelineSummary]:
         """Return them, oldest first."""
-        return tuple(self._kept)
+        return tuple(self._samples)
 
 
 def rates(history: Sequence[PipelineSummary], total: str) -> Sequence[tuple[int, float]]:
