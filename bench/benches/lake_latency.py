@@ -92,14 +92,14 @@ def latency(
 
 def _until_merged(pipeline: Pipeline, bootstrap: str, topics: Mapping[str, str]) -> None:
     """Wait until each table has what its topic has."""
-    with closing(_consumer(bootstrap)) as consumer:
-        until = time.monotonic() + PATIENCE_S
-        while time.monotonic() < until:
-            pipeline.check()
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        pipeline.check()
+        with closing(_consumer(bootstrap)) as consumer:  # one that has missed a topic may go on missing it
             missing = sum(not _whole(pipeline, consumer, *one) for one in topics.items())
-            if not missing:
-                return
-            time.sleep(1)
+        if not missing:
+            return
+        time.sleep(1)
     raise NOT_MERGED(seconds=PATIENCE_S, missing=missing, tables=len(topics))
 
 
