@@ -10,7 +10,8 @@
     GET  /console/static/{file}
 
 In: the connectors and the views of a worker.  Out: routes.  A page is made from what is in memory, so it
-takes milliseconds, whoever is away.  Scripts and styles come from here alone, and nothing is inline.
+takes milliseconds, also while Kafka, the database or the target is away.  Scripts and styles come from here
+alone, and nothing is inline.
 """
 
 from collections.abc import Iterator, Mapping

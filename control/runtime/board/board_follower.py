@@ -1,8 +1,9 @@
 """Follows the boards of many pipelines into this process's memory.
 
-In: pipelines, each with its Kafka.  Out: the board as it is now, at once, whoever is away.  There is one
-reader for each way to reach Kafka.  A topic that is not there yet is waited for.  A record that is read while
-the reader catches up was heard when it was written; a later one is heard now, by this machine's clock.
+In: pipelines, each with its Kafka.  Out: the board as it is now, at once, also while Kafka is away.  There is
+one reader for each way to reach Kafka.  A topic that is not there yet is waited for.  A record that is
+read while the reader catches up was heard when it was written; a later one is heard now, by this
+machine's clock.
 """
 
 import logging

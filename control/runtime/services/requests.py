@@ -93,7 +93,7 @@ def first_read_in_words(read: Mapping[str, Any]) -> str:
     """Return in words whether the existing rows of one database are read."""
     said = f"{read['read']:,} of {read['tables']:,} tables read, {read['rows']:,} rows"
     if read["state"] in _OVER:
-        return f"{said}; {_OVER[read['state']]} at {_moment(read['at_ms'])}"
+        return f"{said}; {_OVER[read['state']]} at {moment(read['at_ms'])}"
     return said
 
 
@@ -111,7 +111,7 @@ def request_lines(requests: Receipts) -> Sequence[str]:
 
 
 def _line(receipt: Receipt) -> str:
-    said = [_moment(receipt.at_ms), receipt.id, receipt.what.value, receipt.state.value]
+    said = [moment(receipt.at_ms), receipt.id, receipt.what.value, receipt.state.value]
     if receipt.what is RequestKind.READ and receipt.tables:
         ended = sum(table.scan is not None for table in receipt.tables)
         rows = sum(table.rows for table in receipt.tables)
@@ -120,7 +120,8 @@ def _line(receipt: Receipt) -> str:
     return "  ".join(said) + why
 
 
-def _moment(ms: int) -> str:
+def moment(ms: int) -> str:
+    """Return a time as a person reads it, in UTC and to the second."""
     when = datetime.fromtimestamp(ms / 1000, UTC).isoformat(" ", "seconds").removesuffix("+00:00")
     return f"{when}Z"
 

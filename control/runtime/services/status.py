@@ -11,7 +11,6 @@ because what is in Kafka is known without the worker.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from confluent_kafka.admin import AdminClient
@@ -154,9 +153,9 @@ def _trouble(name: str, half: Half, known: HalfBoard, at_ms: int) -> WracklineEr
     if state is HalfState.FAILED and report["error"]:
         return error_of(report["error"])
     if state in ENDED:
-        return HAS_ENDED(**named, state=state.value, since=_moment(report["since_ms"]))
+        return HAS_ENDED(**named, state=state.value, since=requests.moment(report["since_ms"]))
     if known.is_silent(at_ms):
-        return SILENT(**named, since=_moment(known.heard_ms), pid=report["pid"], host=report["host"])
+        return SILENT(**named, since=requests.moment(known.heard_ms), pid=report["pid"], host=report["host"])
     return None
 
 
@@ -196,10 +195,6 @@ def _first_reads(values: Values, tables: Mapping[str, Document]) -> Mapping[str,
         for read in first.values():
             read["empty"] = [name for name in read["empty"] if name not in filled]
     return first
-
-
-def _moment(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(" ", "seconds").removesuffix("+00:00") + "Z"
 
 
 def _exit_code(error: Mapping[str, Any]) -> Exit:

@@ -14,12 +14,11 @@ from confluent_kafka.admin import AdminClient
 
 from wrackline.control.runtime.ground.pipeline_access import ownership_of
 from wrackline.control.runtime.rest.model.connect_documents import (
-    SOURCE_TASK,
     TARGET_TASK,
     ConnectorState,
 )
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
-from wrackline.control.runtime.worker.pipeline_tasks import runs_target, task_key
+from wrackline.control.runtime.worker.pipeline_tasks import runs_target, task_key, task_numbers
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.login_check import check_login
@@ -75,8 +74,7 @@ class FileConnectors:
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
         """Have it run, pause, stop or start again, soon; or only one of its tasks start again."""
-        both = (SOURCE_TASK, TARGET_TASK) if runs_target(self._pipelines[name]) else (SOURCE_TASK,)
-        for number in both if task is None else (task,):
+        for number in task_numbers(self._pipelines[name]) if task is None else (task,):
             self._wished(task_key(name, number), wish)
 
     def topics(self, name: str) -> Sequence[str]:

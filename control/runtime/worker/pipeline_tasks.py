@@ -28,6 +28,11 @@ def runs_target(pipeline: Pipeline) -> bool:
     return pipeline.target is not None and pipeline.good().text("target.run") == "worker"
 
 
+def task_numbers(pipeline: Pipeline) -> tuple[int, ...]:
+    """Return the numbers of the tasks that a worker runs for a pipeline."""
+    return (SOURCE_TASK, TARGET_TASK) if runs_target(pipeline) else (SOURCE_TASK,)
+
+
 def asks_for_target(settings: Mapping[str, str]) -> bool:
     """Whether settings that were found good ask for the target half."""
     return bool(settings.get("target.kind")) and settings.get("target.run", "worker") == "worker"

@@ -24,12 +24,11 @@ from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
-from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, TARGET_TASK
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
 from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
-from wrackline.control.runtime.worker.pipeline_tasks import runs_target, task_key
+from wrackline.control.runtime.worker.pipeline_tasks import task_key, task_numbers
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
 from wrackline.control.runtime.worker.worker_log import WORKER, WorkerLog
 from wrackline.producers import sources
@@ -89,8 +88,7 @@ def work(
         if name in files:
             raise SAME_NAME(file=file, other=files[name], name=name)
         files[name], named[name] = file, pipeline
-        numbers = (SOURCE_TASK, TARGET_TASK) if runs_target(pipeline) else (SOURCE_TASK,)
-        for number in numbers:
+        for number in task_numbers(pipeline):
             tasks[task_key(name, number)] = nursery.way(task_process.run_file, file.absolute(), number)
     with hear_stop_signals() as asked, ExitStack() as opened:
         clean = _redact_all(named.values())
