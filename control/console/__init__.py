@@ -2,7 +2,8 @@
 
     browser -> console_routes -> pipelines_page, pipeline_page, table_page (pure) -> templates -> HTML
 
-console_routes      the routes: reads the boards in memory, renders, and passes actions on
+console_routes      the routes: pages, and actions that are passed on
+page_frame          what all pages share: the boards in memory, the templates, the headers
 pipelines_page      what the list of pipelines shows
 pipeline_page       what one pipeline shows
 table_page          what one table shows

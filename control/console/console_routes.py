@@ -9,46 +9,34 @@
     POST /console/theme/{theme}             light, dark, or as the system has it
     GET  /console/static/{file}
 
-In: the connectors and the views of a worker.  Out: routes.  A page is made from what is in memory, so it
-takes milliseconds, also while Kafka, the database or the target is away.  Scripts and styles come from here
-alone, and nothing is inline.
+In: the connectors and the views of a worker.  Out: routes.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
 from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
-from wrackline.control.console.pipelines_page import ListedPipeline, pipelines_page
+from wrackline.control.console.pipelines_page import pipelines_page
 from wrackline.control.console.table_page import table_page
-from wrackline.control.runtime.board.board_summary import summarise
 from wrackline.control.runtime.ground.times import now_ms
-from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import Connectors
 from wrackline.control.runtime.rest.routes.table_routes import user_of
-from wrackline.control.runtime.worker.pipeline_views import BoardView, WorkerViews
+from wrackline.control.runtime.worker.pipeline_views import WorkerViews
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.kafka.board_records import Half, HalfBoard
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.redaction import shown_name
-from wrackline.schemas.versions import OURS
 
 _HERE: Final = Path(__file__).parent
 _SENT: Final = (".css", ".js", ".svg")
 _STATIC: Final = {one.name: one for one in (_HERE / "static").iterdir() if one.suffix in _SENT}
-_THEMES: Final = ("light", "dark", "system")
-_COOKIE: Final = "wrackline_theme"
 _YEAR_S: Final = 365 * 86_400
-_FRESH_MS: Final = 2_500  # a sample of the board that is not older needs no other look
 _VERBS: Final = {
     "pause": DesiredState.PAUSE,
     "resume": DesiredState.RUN,
@@ -56,19 +44,12 @@ _VERBS: Final = {
     "restart": DesiredState.RESTART,
 }
 _TABLE_VERBS: Final = tuple(wish.value for wish in TableWish)
-HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
-    " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
 
 
 def routes(crew: Connectors, views: WorkerViews) -> APIRouter:
     """Make the routes."""
     made = APIRouter(prefix="/console", default_response_class=HTMLResponse)
-    pages = _Pages(crew, views)
+    pages = PageFrame(crew, views)
     _add_pages(made, pages)
     _add_actions(made, crew, pages)
 
@@ -85,7 +66,7 @@ def routes(crew: Connectors, views: WorkerViews) -> APIRouter:
     return made
 
 
-def _add_pages(made: APIRouter, pages: "_Pages") -> None:
+def _add_pages(made: APIRouter, pages: PageFrame) -> None:
     @made.get("")
     def bare() -> Response:
         """Send to the first page."""
@@ -131,7 +112,7 @@ def _add_pages(made: APIRouter, pages: "_Pages") -> None:
         return pages.page(request, "settings.html", name=name, settings=sorted(given.items()))
 
 
-def _add_actions(made: APIRouter, crew: Connectors, pages: "_Pages") -> None:
+def _add_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:
     @made.post("/p/{name}/do/{verb}")
     def act(request: Request, name: str, verb: str) -> Response:
         """Do what is wished, and show the pipeline again."""
@@ -159,80 +140,10 @@ def _add_actions(made: APIRouter, crew: Connectors, pages: "_Pages") -> None:
     @made.post("/theme/{theme}")
     def theme(theme: str, back: str = "/console/") -> Response:
         """Remember light or dark, and show the same page again."""
-        if theme not in _THEMES or not back.startswith("/console/"):
+        if theme not in THEMES or not back.startswith("/console/"):
             return Response(status_code=404)
         answer = RedirectResponse(back, 303)
-        answer.set_cookie(_COOKIE, theme, max_age=_YEAR_S, path="/console", httponly=True, samesite="strict")
+        answer.set_cookie(
+            THEME_COOKIE, theme, max_age=_YEAR_S, path="/console", httponly=True, samesite="strict"
+        )
         return answer
-
-
-class _Pages:
-    """Reads the boards, and renders."""
-
-    def __init__(self, crew: Connectors, views: WorkerViews) -> None:
-        self._crew, self.views = crew, views
-        self._templates = Environment(
-            loader=FileSystemLoader(_HERE / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.filters["part"] = lambda text: quote(str(text), safe="")
-
-    def listed(self) -> list[ListedPipeline]:
-        """Return all pipelines; one whose settings are no longer good has an empty board."""
-        found = []
-        for name in self._crew.names():
-            try:
-                with self.seen(name) as (one, _):
-                    found.append(one)
-            except WracklineError as error:
-                if name in self._crew.names():  # it may have been deleted meanwhile
-                    found.append(self._unread(name, error))
-        return found
-
-    @contextmanager
-    def seen(self, name: str) -> Iterator[tuple[ListedPipeline, BoardView]]:
-        """Yield a pipeline and its board."""
-        standing = self._crew.standing(name)
-        with self.views.board(name) as board:
-            yield self._one(name, standing, board), board
-
-    def settings(self, name: str) -> Mapping[str, str]:
-        """Return a pipeline's settings."""
-        self._crew.standing(name)
-        return self._crew.config(name)
-
-    def page(self, request: Request, template: str, status: int = 200, **of: object) -> Response:
-        """Render a page."""
-        theme = request.cookies.get(_COOKIE, "system")
-        here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        user = request.scope.get("user")
-        made = self._templates.get_template(template).render(
-            theme=theme if theme in _THEMES else "system",
-            here=here,
-            version=OURS,
-            user=None if user is None else user.name,
-            worker=self._crew.worker,
-            **of,
-        )
-        return HTMLResponse(made, status, HEADERS)
-
-    def trouble(self, request: Request, name: str, error: WracklineError) -> Response:
-        """Say that a pipeline can't be shown, and why."""
-        status = 404 if name not in self._crew.names() else 409
-        return self.page(request, "trouble.html", status, name=shown_name(name), error=error.document())
-
-    def _one(self, name: str, standing: ConnectorState, board: BoardView) -> ListedPipeline:
-        followed, history, now = board.followed, board.history.samples(), now_ms()
-        is_fresh = bool(history) and now - history[-1].at_ms < _FRESH_MS
-        summary = history[-1] if is_fresh else summarise(board.halves, now)
-        return ListedPipeline(
-            name, followed.kind, followed.target, standing, summary, history, self._crew.worker
-        )
-
-    def _unread(self, name: str, error: WracklineError) -> ListedPipeline:
-        board = {half: HalfBoard() for half in Half}
-        summary = replace(summarise(board, now_ms()), error=error.document(), wrong=1)
-        return ListedPipeline(name, "", None, self._crew.standing(name), summary, (), self._crew.worker)

@@ -1,0 +1,112 @@
+"""The frame of every page: reads the boards that are in memory, renders a template, and says what went wrong.
+
+In: the connectors and the views of a worker.  Out: pages, with the headers that keep foreign scripts away.
+A page is made from what is in memory, so it takes milliseconds, also while Kafka, the database or the target
+is away.  Scripts and styles come from here alone, and nothing is inline.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from fastapi import Request, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import HTMLResponse
+
+from wrackline.control.console.pipelines_page import ListedPipeline
+from wrackline.control.runtime.board.board_summary import summarise
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connectors import Connectors
+from wrackline.control.runtime.worker.pipeline_views import BoardView, WorkerViews
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.board_records import Half, HalfBoard
+from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.versions import OURS
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+THEMES: Final = ("light", "dark", "system")
+THEME_COOKIE: Final = "wrackline_theme"
+_FRESH_MS: Final = 2_500  # a sample of the board that is not older needs no other look
+HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
+    " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class PageFrame:
+    """Reads the boards, and renders."""
+
+    def __init__(self, crew: Connectors, views: WorkerViews) -> None:
+        self.crew, self.views = crew, views
+        self._templates = Environment(
+            loader=FileSystemLoader(_TEMPLATES),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters["part"] = lambda text: quote(str(text), safe="")
+
+    def listed(self) -> list[ListedPipeline]:
+        """Return all pipelines; one whose settings are no longer good has an empty board."""
+        found = []
+        for name in self.crew.names():
+            try:
+                with self.seen(name) as (one, _):
+                    found.append(one)
+            except WracklineError as error:
+                if name in self.crew.names():  # it may have been deleted meanwhile
+                    found.append(self._unread(name, error))
+        return found
+
+    @contextmanager
+    def seen(self, name: str) -> Iterator[tuple[ListedPipeline, BoardView]]:
+        """Yield a pipeline and its board."""
+        standing = self.crew.standing(name)
+        with self.views.board(name) as board:
+            yield self._one(name, standing, board), board
+
+    def settings(self, name: str) -> Mapping[str, str]:
+        """Return a pipeline's settings."""
+        self.crew.standing(name)
+        return self.crew.config(name)
+
+    def page(self, request: Request, template: str, status: int = 200, **of: object) -> Response:
+        """Render a page."""
+        theme = request.cookies.get(THEME_COOKIE, "system")
+        here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        user = request.scope.get("user")
+        made = self._templates.get_template(template).render(
+            theme=theme if theme in THEMES else "system",
+            here=here,
+            version=OURS,
+            user=None if user is None else user.name,
+            worker=self.crew.worker,
+            **of,
+        )
+        return HTMLResponse(made, status, HEADERS)
+
+    def trouble(self, request: Request, name: str, error: WracklineError) -> Response:
+        """Say that a pipeline can't be shown, and why."""
+        status = 404 if name not in self.crew.names() else 409
+        return self.page(request, "trouble.html", status, name=shown_name(name), error=error.document())
+
+    def _one(self, name: str, standing: ConnectorState, board: BoardView) -> ListedPipeline:
+        followed, history, now = board.followed, board.history.samples(), now_ms()
+        is_fresh = bool(history) and now - history[-1].at_ms < _FRESH_MS
+        summary = history[-1] if is_fresh else summarise(board.halves, now)
+        return ListedPipeline(
+            name, followed.kind, followed.target, standing, summary, history, self.crew.worker
+        )
+
+    def _unread(self, name: str, error: WracklineError) -> ListedPipeline:
+        board = {half: HalfBoard() for half in Half}
+        summary = replace(summarise(board, now_ms()), error=error.document(), wrong=1)
+        return ListedPipeline(name, "", None, self.crew.standing(name), summary, (), self.crew.worker)
