@@ -52,7 +52,7 @@ def _plan_for_unchanged_shape(
     """
     held = target.held(plan.table.id)
     try:
-        plan, alterations = reshape(plan, held, target.can, rules.behaviour)
+        plan, alterations = reshape(plan, held, target.can, rules.behaviour, rules.excluded(plan.table.id))
     except OperatorNeeded:
         return None
     if held is None or alterations:

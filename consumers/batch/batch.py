@@ -15,6 +15,7 @@ their own.  An error of Spark becomes one of ours without its text, which may sh
 
 import shlex
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 from wrackline.consumers.batch.as_known import plan_as_known
 from wrackline.consumers.batch.dead_letter_filter import find_bad_records, keep_letters, merge_without
 from wrackline.consumers.batch.direct import merge_directly
-from wrackline.consumers.batch.evolve import reshape
+from wrackline.consumers.batch.evolve import kind_of_change, reshape
 from wrackline.consumers.batch.key_range import bound_columns, key_ranges
 from wrackline.consumers.batch.planning import BatchRules, BatchSurvey, plan_batch, survey
 from wrackline.consumers.batch.report import BatchReport, Step, Stopwatch
@@ -35,7 +36,7 @@ from wrackline.consumers.contract.counts import BatchCounts, operation_counts, r
 from wrackline.consumers.contract.direct import DirectTarget
 from wrackline.consumers.contract.letters import RecordPosition
 from wrackline.consumers.contract.plan import Applied, MergePlan
-from wrackline.consumers.contract.target import SparkTarget
+from wrackline.consumers.contract.target import Alteration, SparkTarget
 from wrackline.consumers.failpoints import reach
 from wrackline.consumers.kafka.read_range import read_range
 from wrackline.consumers.kafka.topic_offsets import TopicOffsets
@@ -235,6 +236,7 @@ class _PreparedMerge:
     ends: Sequence[Row]  # of the keys, as key_range.py asks for them
     seen: BatchSurvey
     plan: MergePlan
+    alterations: Sequence[Alteration] = ()
 
 
 def _prepare_fast(
@@ -279,12 +281,12 @@ def _prepare_slow(
         made = plan_batch(seen, wanted, before, target.can.identifiers, rules)
         if made is None:
             return None
-        plan = _fit_shape(made.plan, target, rules, rekeyed=made.rekeyed)
+        plan, alterations = _fit_shape(made.plan, target, rules, rekeyed=made.rekeyed)
         watch.lap(Step.SHAPE)
         newest, (counts, *ends) = _persist(
             slow_newest_changes(records, seen.outlines, made.writers, plan), plan
         )
-        return _PreparedMerge(newest, counts, ends, seen, plan)
+        return _PreparedMerge(newest, counts, ends, seen, plan, alterations)
     finally:
         records.unpersist()
 
@@ -311,13 +313,16 @@ def _commit(merging: _PreparedMerge, target: SparkTarget, rules: BatchRules, wat
     reach("before_apply")
     target.apply(staged, plan)
     watch.lap(Step.APPLY)
-    return BatchCounts(merged, seen.latest)
+    shape = Counter(kind_of_change(one).value for one in merging.alterations)
+    return BatchCounts(merged, seen.latest, shape)
 
 
-def _fit_shape(plan: MergePlan, target: SparkTarget, rules: BatchRules, *, rekeyed: bool) -> MergePlan:
-    """Bring the target's table and the plan together."""
+def _fit_shape(
+    plan: MergePlan, target: SparkTarget, rules: BatchRules, *, rekeyed: bool
+) -> tuple[MergePlan, Sequence[Alteration]]:
+    """Bring the target's table and the plan together; return also how the table was altered."""
     held = target.held(plan.table.id)
-    plan, alterations = reshape(plan, held, target.can, rules.behaviour)
+    plan, alterations = reshape(plan, held, target.can, rules.behaviour, rules.excluded(plan.table.id))
     plan = rules.keeping.watching(plan, held)
     if held is None or alterations:
         rules.hold()  # after the look: so what a newer consumer has added is never dropped
@@ -328,7 +333,7 @@ def _fit_shape(plan: MergePlan, target: SparkTarget, rules: BatchRules, *, rekey
         if newest is not None and now is not None and now.seq > newest.seq:
             raise OVERTAKEN(table=plan.table.id)
         target.alter(plan, alterations)
-    return plan
+    return plan, alterations
 
 
 @contextmanager

@@ -104,7 +104,9 @@ def find_bad_records(
         plan = plan_merge(table, target.can.identifiers, before, prefix=rules.prefix)
     else:
         plan = made.plan
-    plan, _ = reshape(plan, target.held(plan.table.id), target.can, rules.behaviour)
+    plan, _ = reshape(
+        plan, target.held(plan.table.id), target.can, rules.behaviour, rules.excluded(plan.table.id)
+    )
     found = unreadable_records(records, writers, plan, seen.lacking_key)
     unheld_there = target.can.unheld
     return found.union(find_unsupported_text(records, writers, plan, unheld_there)) if unheld_there else found

@@ -13,12 +13,13 @@ the target holds and what the source has now are enough, also after a crash betw
 
 A change that is left undone loses no value: a dropped column keeps what it holds, a renamed one its name,
 and a changed type stays only where the old one holds every value of the new one; else the table stops.
+A kind of change that `target.schema.change.exclude` names is left undone whatever the behaviour.
 In a history and in an append table a dropped column is always left, and events from before the drop still
 fill it: what it held is a part of what was.
 A TRUNCATE is not a change of shape; `skipped.operations=t` keeps it from being published.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
 
@@ -70,30 +71,57 @@ class SchemaChangeBehaviour(Enum):
     IGNORE = "ignore"
 
 
+class ShapeChange(Enum):
+    """The kinds of alterations, as `target.schema.change.exclude` names them."""
+
+    ADD_COLUMN = "ADD_COLUMN"
+    DROP_COLUMN = "DROP_COLUMN"
+    RENAME_COLUMN = "RENAME_COLUMN"
+    ALTER_TYPE = "ALTER_TYPE"
+
+
+def kind_of_change(change: Alteration) -> ShapeChange:
+    """Return the kind of an alteration."""
+    match change:
+        case AddColumn():
+            return ShapeChange.ADD_COLUMN
+        case DropColumn():
+            return ShapeChange.DROP_COLUMN
+        case RenameColumn():
+            return ShapeChange.RENAME_COLUMN
+        case ChangeType():
+            return ShapeChange.ALTER_TYPE
+
+
 def reshape(
-    plan: MergePlan, held: Sequence[PlannedColumn] | None, can: Capabilities, behaviour: SchemaChangeBehaviour
+    plan: MergePlan,
+    held: Sequence[PlannedColumn] | None,
+    can: Capabilities,
+    behaviour: SchemaChangeBehaviour,
+    excluded: Collection[ShapeChange] = (),
 ) -> tuple[MergePlan, tuple[Alteration, ...]]:
-    """Return the plan as it will be merged, and the alterations that come before."""
+    """Return the plan as it will be merged, and the alterations that come before; `excluded` are left."""
     if held is None:
         return plan, ()
     found = _differences(plan, held, can)
-    kept = [] if plan.mode is TableMode.UPSERT else [one for one in found if isinstance(one, DropColumn)]
+    asked = [change for change in found if kind_of_change(change) not in excluded]
+    if behaviour is SchemaChangeBehaviour.EXCEPTION and asked:
+        raise SHAPE_CHANGED(table=plan.table.id, changes=", ".join(map(_describe, asked)))
+    if plan.mode is not TableMode.UPSERT:
+        asked = [change for change in asked if not isinstance(change, DropColumn)]
     match behaviour:
-        case SchemaChangeBehaviour.EXCEPTION if found:
-            raise SHAPE_CHANGED(table=plan.table.id, changes=", ".join(map(_describe, found)))
         case SchemaChangeBehaviour.EVOLVE:
-            refused = [change for change in found if change not in kept and not _can_take(change, can)]
+            refused = [change for change in asked if not _can_take(change, can)]
             if refused:
                 raise CANT_TAKE(table=plan.table.id, change=_describe(refused[0]))
-            made = found
+            made = asked
         case SchemaChangeBehaviour.TRY_EVOLVE:
-            made = [change for change in found if _can_take(change, can)]
+            made = [change for change in asked if _can_take(change, can)]
         case SchemaChangeBehaviour.LENIENT:
             only = AddColumn | ChangeType
-            made = [change for change in found if isinstance(change, only) and _can_take(change, can)]
+            made = [change for change in asked if isinstance(change, only) and _can_take(change, can)]
         case _:
             made = []
-    made = [change for change in made if change not in kept]
     left = [change for change in found if change not in made]
     return _fit_plan(plan, held, left, case_sensitive=can.identifiers.case_sensitive), tuple(made)
 

@@ -5,13 +5,13 @@ read of it, and the plan with the writers whose rows it takes.  Nothing is chang
 records that make a batch fail (dead_letter_filter.py) makes the same plan as the merge.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
 
-from wrackline.consumers.batch.evolve import SchemaChangeBehaviour
+from wrackline.consumers.batch.evolve import SchemaChangeBehaviour, ShapeChange
 from wrackline.consumers.batch.key_change import floor_of_keys
 from wrackline.consumers.batch.missing_keys import pairs_without_key
 from wrackline.consumers.contract.batch_scope import (
@@ -31,6 +31,7 @@ from wrackline.consumers.records.writer_schema import NOT_OUR_SCHEMA, WriterSche
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.kafka import schema_registry
 from wrackline.schemas.kafka.topic_names import table_of
+from wrackline.schemas.tables.table import TableId
 
 NOT_WIRE_FORMAT = define(
     "consume.not_wire_format",
@@ -74,6 +75,7 @@ class BatchRules:
     keeping: ModeSettings = field(default_factory=ModeSettings)
     hold: Callable[[], None] = lambda: None  # raises where a newer consumer merges into the same tables
     reader: RecordReader | None = None  # of small batches; None: Spark reads all
+    excluded: Callable[[TableId], Collection[ShapeChange]] = lambda _: ()  # changes that are left undone
 
 
 @dataclass(slots=True)

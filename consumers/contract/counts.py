@@ -30,6 +30,7 @@ class BatchCounts:
 
     operations: Mapping[str, int] = field(default_factory=dict)
     latest: LatestChange | None = None
+    shape: Mapping[str, int] = field(default_factory=dict)  # alterations of the target's table, by kind
 
 
 def latest_moments(readable: Column, committed_ms: Column) -> Column:

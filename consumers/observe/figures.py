@@ -59,6 +59,7 @@ class TableFigures:
     lag: MergeLag | None = None
     merged_ms: int | None = None  # the newest batch
     events: Counter[str] = field(default_factory=Counter)
+    alterations: Counter[str] = field(default_factory=Counter)  # of the target's table, by kind
     batches: int = 0
     direct: int = 0  # batches that the driver merged by itself
     letters: int = 0  # records that were set aside
@@ -167,6 +168,7 @@ class ConsumerFigures:
             table.letters += account.letters
             table.merged_ms = account.merged_ms
             table.events.update(account.tally.operations)
+            table.alterations.update(account.tally.shape)
             table.steps.update(account.seconds)
             self.seconds.observe(sum(account.seconds.values()))
             latest = account.tally.latest

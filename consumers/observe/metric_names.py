@@ -22,6 +22,13 @@ EVENTS = Metric(
     " read (r), and truncates (t).",
     ("table", "operation"),
 )
+SCHEMA_CHANGES = Metric(
+    "wrackline_consume_schema_changes_total",
+    _C,
+    "Changes of shape that committed batches have made in the target: add_column, drop_column, rename_column,"
+    " alter_type.",
+    ("table", "change"),
+)
 LETTERS = Metric(
     "wrackline_consume_dead_letters_total",
     _C,
@@ -107,6 +114,7 @@ METRICS = (
     TABLES,
     STANDING,
     EVENTS,
+    SCHEMA_CHANGES,
     LETTERS,
     BATCHES,
     DIRECT,

@@ -38,6 +38,8 @@ def _table_lines(name: str, table: TableFigures, now: float) -> Iterator[Line]:
     yield names.LETTERS, its, table.letters
     for operation, times in table.events.items():
         yield names.EVENTS, {**its, "operation": operation}, times
+    for change, times in table.alterations.items():
+        yield names.SCHEMA_CHANGES, {**its, "change": change.lower()}, times
     for code, times in table.failures.items():
         yield names.FAILURES, {**its, "code": code}, times
     for good, times in table.upkeeps.items():

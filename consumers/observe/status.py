@@ -48,6 +48,7 @@ def _table_document(topic: str, table: TableFigures, now: float, *, paused: bool
         "merged_ms": table.merged_ms,
         "lag_ms": stages,
         "events": dict(table.events),
+        "schema_changes": dict(table.alterations),
         "batches": table.batches,
         "dead_letters": table.letters,
         "seconds": {step.value: round(seconds, 3) for step, seconds in table.steps.items()},

@@ -68,10 +68,13 @@ def _each(read: Read) -> Read:
     return read_all
 
 
-def _texts(value: object) -> list[str]:
-    if not isinstance(value, list):
-        raise TypeError("no list")
-    return [text(one) for one in value]
+def _list(read: Read) -> Read:
+    def read_all(value: object) -> object:
+        if not isinstance(value, list):
+            raise TypeError("no list")
+        return [read(one) for one in value]
+
+    return read_all
 
 
 def _within(shape: Shape) -> Read:
@@ -82,17 +85,22 @@ _NONE: Final[Field] = (_maybe(_measure), None)
 _COUNT: Final[Field] = (number, 0)
 _COUNTS: Final[Field] = (_each(number), {})
 _TEXT: Final[Field] = (text, "")
-_ERROR: Final[Field] = (
-    _maybe(_within({"code": _TEXT, "kind": (text, "Transient"), "sentence": _TEXT, "hint": _TEXT})),
-    None,
-)
+_FRAME: Final[Shape] = {"fileName": _TEXT, "lineNumber": _COUNT, "methodName": _TEXT}
+_FAULT: Final[Shape] = {
+    "code": _TEXT,
+    "kind": (text, "Transient"),
+    "sentence": _TEXT,
+    "hint": _TEXT,
+    "frames": (_list(_within(_FRAME)), []),
+}
+_ERROR: Final[Field] = (_maybe(_within(_FAULT)), None)
 _REASON: Final[Field] = (_maybe(_within({"code": _TEXT, "sentence": _TEXT, "hint": _TEXT})), None)
 _DATABASE: Final[Shape] = {
     **dict.fromkeys(("behind_bytes", "retained_bytes", "spare_bytes", "lost_in_s", "lag_ms"), _NONE),
     "last_ms": (_maybe(moment), None),
     "bytes": _COUNT,
     "transactions": _COUNT,
-    "left_out": (_each(_within({"count": _COUNT, "tables": (_texts, [])})), {}),
+    "left_out": (_each(_within({"count": _COUNT, "tables": (_list(text), [])})), {}),
     "position": (_maybe(text), None),
 }
 _HALF: Final[Shape] = {
@@ -106,7 +114,7 @@ _HALF: Final[Shape] = {
 }
 _SOURCE_TABLE: Final[Shape] = {
     "state": (text, "failed"),
-    "requests": (_texts, []),
+    "requests": (_list(text), []),
     "rows": _COUNT,
     **dict.fromkeys(("expected", "percent", "seconds_left"), _NONE),
     "letters": _COUNTS,
@@ -135,6 +143,7 @@ _TARGET_TABLE: Final[Shape] = {
     "merged_ms": (_maybe(moment), None),
     "lag_ms": (_maybe(_within(_STAGES)), None),
     "events": _COUNTS,
+    "schema_changes": _COUNTS,
     "batches": _COUNT,
     "dead_letters": _COUNT,
     "seconds": (_each(_measure), {}),

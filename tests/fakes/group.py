@@ -26,7 +26,7 @@ Partition = frozenset[tuple[str, str]]
 class FakeGroup:
     """Keeps what it is given."""
 
-    worker, cluster = WORKER, "kafka-1"
+    worker, cluster, group_id = WORKER, "kafka-1", "prod"
 
     def __init__(self) -> None:
         self.coordinator: str | WracklineError | None = None

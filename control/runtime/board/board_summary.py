@@ -39,7 +39,7 @@ def summarise(halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
     """Add up both halves."""
     source, target = halves[Half.SOURCE], halves[Half.TARGET]
     behind = [table["behind"] for table in target.tables.values() if table.get("behind") is not None]
-    late = [_late_ms(table, at_ms) for table in target.tables.values()]
+    late = [late_ms(table, at_ms) for table in target.tables.values()]
     databases = source.report.get("databases", {}).values()
     errors = [
         *_half_errors(halves),
@@ -72,7 +72,7 @@ def _half_errors(halves: Mapping[Half, HalfBoard]) -> Sequence[Document]:
     return [half.report["error"] for half in halves.values() if half.report.get("error")]
 
 
-def _late_ms(table: Mapping[str, Any], at_ms: int) -> int:
+def late_ms(table: Mapping[str, Any], at_ms: int) -> int:
     """Return how late a table of the target is: what waits, or what came a moment ago."""
     waits = int(table["behind_s"] * 1000) + max(0, at_ms - table["at_ms"]) if table.get("behind_s") else 0
     merged, lag = table.get("merged_ms"), table.get("lag_ms")
@@ -95,6 +95,11 @@ class PipelineHistory:
         """Take one; it counts where enough time has passed."""
         if not self._samples or summary.at_ms - self._samples[-1].at_ms >= _EVERY_MS:
             self._samples.append(summary)
+
+    def newest(self, at_ms: int) -> PipelineSummary | None:
+        """Return the last one, unless it is too old to be told as of now."""
+        last = self._samples[-1] if self._samples else None
+        return last if last is not None and at_ms - last.at_ms <= 2 * _EVERY_MS else None
 
     def samples(self) -> Sequence[PipelineSummary]:
         """Return them, oldest first."""

@@ -2,14 +2,17 @@
 
 import os
 import socket
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.kafka.board_records import HalfState
 
+_MOST_FRAMES: Final = 20
 FAULT = define(
     "board.fault",
     Definite,
@@ -45,8 +48,9 @@ class HalfStanding:
         except WracklineError as error:
             self.becomes(HalfState.FAILED, error)
             raise
-        except Exception:
+        except Exception as fault:
             self.becomes(HalfState.FAILED, FAULT())
+            self._state["error"] = {**self._state["error"], "frames": _frames(fault)}
             raise
         except BaseException:
             self.becomes(HalfState.STOPPED)
@@ -57,3 +61,11 @@ class HalfStanding:
     def document(self) -> dict[str, Any]:
         """Return it as plain values."""
         return {**self._state, **self._process}
+
+
+def _frames(fault: Exception) -> list[dict[str, Any]]:
+    """Return where a fault happened, innermost first; the lines' names, and no value."""
+    inner = reversed(traceback.extract_tb(fault.__traceback__)[-_MOST_FRAMES:])
+    return [
+        {"fileName": Path(at.filename).name, "lineNumber": at.lineno, "methodName": at.name} for at in inner
+    ]

@@ -79,7 +79,7 @@ class GroupConnectors:
         threads: Threads,
     ) -> None:
         self.worker = self._url = ""  # known once it listens
-        self.cluster = cluster
+        self.cluster, self.group_id = cluster, group.id
         self._users = False  # whether users have to log in here
         self._say: Say = lambda _coordinator, _workers: None
         self._last_group: tuple[str, tuple[str, ...]] | None = None

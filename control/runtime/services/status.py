@@ -130,7 +130,7 @@ def pipeline_status(
 ) -> PipelineStatus:
     """Put together what both halves report; pure."""
     source, target = halves[Half.SOURCE], halves[Half.TARGET]
-    worker, consumer = (_trouble(name, half, halves[half], at_ms) for half in Half)
+    worker, consumer = (half_trouble(name, half, halves[half], at_ms) for half in Half)
     of_target = None
     if has_target:
         tables = {table: _aged(document, at_ms) for table, document in target.tables.items()}
@@ -144,7 +144,7 @@ def pipeline_status(
     )
 
 
-def _trouble(name: str, half: Half, known: HalfBoard, at_ms: int) -> WracklineError | None:
+def half_trouble(name: str, half: Half, known: HalfBoard, at_ms: int) -> WracklineError | None:
     """Return why a half is not known to run."""
     state, report = known.state, known.report
     if state is None:

@@ -137,6 +137,7 @@ def serve_rest(
     # here, so that a worker that does not listen does not wait for a web framework to load
     from starlette.middleware import Middleware  # noqa: PLC0415
 
+    from wrackline.control.runtime.rest.contexts import app_routes, context_routes  # noqa: PLC0415
     from wrackline.control.runtime.rest.routes import (  # noqa: PLC0415
         connector_routes,
         plugin_routes,
@@ -158,6 +159,8 @@ def serve_rest(
         connector_routes.routes(crew),
         connector_routes.file_routes() if group is None else write_routes.routes(group),
         plugin_routes.routes(installed, by_itself if group is None else group.check, OURS),
+        context_routes.routes(crew, looks, group),
+        app_routes.routes(crew, group),
     )
     if pages is not None:
         routes = (*routes, pages(crew, looks))

@@ -53,7 +53,12 @@ def batch(
 ) -> BatchReport:
     read = BatchRange(TOPIC, {0: start, 1: 0}, {0: end, 1: 0})
     return BatchReport(
-        read, APPLIED, BatchCounts(operations, latest), {Step.READ: 0.5, Step.APPLY: 1.5}, 1300, 2000
+        read,
+        APPLIED,
+        BatchCounts(operations, latest, {"ADD_COLUMN": 1}),
+        {Step.READ: 0.5, Step.APPLY: 1.5},
+        1300,
+        2000,
     )
 
 

@@ -54,6 +54,9 @@ def test_each_role_may_what_the_table_says(worker: Worker, route: str, role: str
         table="shop.public.orders",
         verb="pause",
         theme="dark",
+        ns="default",
+        generation="0",
+        instance="0",
     )
     worker.crew.wished.clear()
     worker.desk.bodies.clear()
@@ -73,9 +76,9 @@ def test_each_role_may_what_the_table_says(worker: Worker, route: str, role: str
 def test_what_each_role_may_is_this() -> None:
     """A-ROLE-05."""
     by_role = {role: {route for route, needed in ROLES.items() if needed is role} for role in Role}
-    assert by_role[Role.OPEN] == {"GET /health"}
-    only_a_cookie = {"POST /console/theme/{theme}"}
-    assert {route for route in by_role[Role.VIEWER] if not route.startswith("GET ")} == only_a_cookie
+    assert by_role[Role.OPEN] == {"GET /health", "GET /v1/health"}
+    changes_nothing = {"POST /console/theme/{theme}", "POST /v1/contexts/{ns}/getState"}
+    assert {route for route in by_role[Role.VIEWER] if not route.startswith("GET ")} == changes_nothing
     starts_a_process = {"GET /connectors/{name}/assessment"}
     assert {route for route in by_role[Role.OPERATOR] if route.startswith("GET ")} == starts_a_process
     assert not [route for route in by_role[Role.ADMIN] if route.startswith("GET ")]

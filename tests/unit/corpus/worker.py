@@ -20,6 +20,7 @@ from tests.unit.console.made import MadeViews, busy
 from tests.unit.corpus.cases import CANARY
 from wrackline.control.console import console_routes
 from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.rest.contexts import app_routes, context_routes
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.routes import (
     connector_routes,
@@ -167,7 +168,7 @@ class Heard:
 @contextmanager
 def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
     """Serve until the block ends."""
-    crew, desk, views = Crew(), Desk(), MadeViews({"shop": busy(3)})
+    crew, desk, views = Crew(), Desk(), MadeViews({"shop": busy(3), "orders": busy(3)})
     resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
     routes = (
         request_routes.routes({"shop": desk, "orders": desk}),
@@ -177,6 +178,8 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         plugin_routes.routes(Installed(), lambda given: check(given, Installed(), resolver), "1.2.3"),
         console_routes.routes(crew, views),  # type: ignore[arg-type]  # all it uses
         table_routes.routes(views),
+        context_routes.routes(crew, views),
+        app_routes.routes(crew),
     )
     told: list[WracklineError] = []
     with open_endpoint(rest, routes, tell=told.append) as door:
@@ -189,7 +192,13 @@ def writing() -> Iterator[tuple[int, Group]]:
     group = Group()
     group.resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
     hop = Middleware(Forward, elsewhere=group.elsewhere, tls=None)
-    routes = (connector_routes.routes(group), write_routes.routes(group))
+    views = MadeViews({name: busy(3) for name in ("shop", "orders")})
+    routes = (
+        connector_routes.routes(group),
+        write_routes.routes(group),
+        context_routes.routes(group, views, group),
+        app_routes.routes(group, group),
+    )
     with open_endpoint(ALONE, routes, print, [hop]) as door:
         yield door.port, group
 

@@ -56,8 +56,9 @@ UNLISTED = define(
     hint="report it: the route is missing in the table of roles",
 )
 
+_OFFSET: Final = "/v1/contexts/{ns}/apps/{name}/generations/{generation}/instances/{instance}/offset"
 _TABLE: Final = {
-    Role.OPEN: ("GET /health",),
+    Role.OPEN: ("GET /health", "GET /v1/health"),
     Role.VIEWER: (
         "GET /",
         "GET /openapi.json",
@@ -76,6 +77,15 @@ _TABLE: Final = {
         "GET /connectors/{name}/requests/{id:path}",
         "GET /connector-plugins",
         "GET /connector-plugins/{name}/config",
+        "POST /v1/contexts/{ns}/getState",
+        "GET /v1/contexts/{ns}/pipelines",
+        "GET /v1/contexts/{ns}/pipelines/{name}/state",
+        "GET /v1/contexts/{ns}/pipelines/{name}/metrics",
+        "GET /v1/contexts/{ns}/apps/{name}/maxgeneration",
+        f"GET {_OFFSET}",
+        "GET /v3/apps/{name}",
+        "GET /v3/namespaces/{ns}/apps/{name}",
+        "GET /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/status",
         "GET /console",
         "GET /console/",
         "GET /console/static/{file}",
@@ -98,6 +108,8 @@ _TABLE: Final = {
         "POST /connectors/{name}/tables/{table}/retry",
         "POST /console/p/{name}/t/{table}/do/{verb}",
         "POST /console/p/{name}/do/{verb}",
+        "POST /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/start",
+        "POST /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/stop",
     ),
     Role.ADMIN: (
         "POST /connectors",
@@ -107,6 +119,8 @@ _TABLE: Final = {
         "PATCH /connectors/{name}/offsets",
         "DELETE /connectors/{name}/offsets",
         "PUT /connector-plugins/{name}/config/validate",
+        f"PUT {_OFFSET}",
+        "DELETE /v3/namespaces/{ns}/apps/{name}",
     ),
 }
 ROLES: Final[Mapping[str, Role]] = MappingProxyType(

@@ -47,6 +47,16 @@ _WRONG_TABLE: Final = _object(table=_TEXT, code=_TEXT, sentence=_TEXT, hint=_TEX
 _MAYBE: Final[Schema] = {"type": ["string", "null"]}
 _NUMBER: Final[Schema] = {"type": ["number", "null"], "description": "null: not known"}
 _LATE: Final = _object(publish=_NUMBER, wait=_NUMBER, merge=_NUMBER, whole=_NUMBER)
+_STATE_WORD: Final[Schema] = {"enum": ["OK", "FAILING", "ERROR"]}
+_TABLE_WORD: Final[Schema] = {
+    "enum": ["SNAPSHOTTING", "REPLICATING", "FAILING", "SNAPSHOT", "REPLICATE", "ERROR"]
+}
+_FAILURE: Final[Schema] = {
+    "oneOf": [
+        {"type": "null"},
+        _object(message=_TEXT, stackTrace=_list({"type": "object"}), code=_TEXT, hint=_TEXT),
+    ]
+}
 _APART: Final[Schema] = {**_map(_ref("Wrong")), "description": "by half: why its part is missing"}
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
@@ -217,4 +227,65 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     },
     "Requests": _object(requests=_list(_ref("Receipt"))),
     "Receipts": _object(id=_TEXT, receipts=_list(_ref("Receipt"))),
+    "StateQuestion": _object(
+        optional=("offsetBasePath",),
+        name=_TEXT,
+        offsetBasePath={"type": "string", "description": "has no effect"},
+    ),
+    "State": _object(
+        optional=("ignored",),
+        sourceState=_STATE_WORD,
+        sourceError=_FAILURE,
+        targetState=_STATE_WORD,
+        targetError=_FAILURE,
+        tables=_list(
+            _object(
+                database=_TEXT,
+                schema=_TEXT,
+                table=_TEXT,
+                state=_TABLE_WORD,
+                error=_FAILURE,
+                source=_MAYBE,
+                target=_MAYBE,
+                paused={"type": "boolean"},
+                freshness_ms=_NUMBER,
+                percent=_NUMBER,
+            )
+        ),
+        as_of_ms=_NUMBER,
+        silent=_list({"enum": ["source", "target"]}),
+        ignored={**_list(_TEXT), "description": "fields that were sent and have no effect"},
+    ),
+    "Pipelines": _list(
+        _object(
+            name=_TEXT,
+            source=_TEXT,
+            target=_MAYBE,
+            status=_TEXT,
+            states=_map(_MAYBE),
+            silent=_list(_TEXT),
+            tables={"type": "integer"},
+            tablesSnapshotting={"type": "integer"},
+            tablesFailing={"type": "integer"},
+            freshness_ms=_NUMBER,
+            error=_MAYBE,
+        )
+    ),
+    "Counts": _object(
+        target=_MAYBE,
+        metrics={**_map({"type": "number"}), "description": "their names begin with the target's kind"},
+        tables=_list(_object(database=_TEXT, schema=_TEXT, table=_TEXT, metrics=_map({"type": "number"}))),
+    ),
+    "MaxGeneration": _object(maxGeneration={"type": ["integer", "null"]}),
+    "Offset": _object(offset={"type": "object"}),
+    "Application": _object(
+        type={"const": "App"},
+        name=_TEXT,
+        appVersion=_TEXT,
+        description=_TEXT,
+        configuration={"type": "string", "description": "the settings as JSON; a secret is shown as ***"},
+        programs=_list(_object(type=_TEXT, app=_TEXT, name=_TEXT, description=_TEXT)),
+        artifact=_object(name=_TEXT, version=_TEXT, scope=_TEXT),
+    ),
+    "ProgramStatus": _object(status={"enum": ["STARTING", "RUNNING", "STOPPED", "FAILED"]}),
 }

@@ -17,6 +17,7 @@ from wrackline.schemas.versions import OURS
 _LOGIN: Final[list[dict[str, list[str]]]] = [{"basic": []}, {"token": []}]
 _REFUSALS: Final = (401, 403, 429)  # of the log-in
 _ELSEWHERE: Final = (409, 504)  # of what a group's coordinator does: it is being chosen, or does not answer
+_MAY_BE_ELSEWHERE: Final = ("/connectors", "/v1/", "/v3/")
 _ALWAYS: Final = (500, 503)
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)(?::path)?\}")
 
@@ -56,7 +57,7 @@ def _operation(route: str, described: RouteDescription) -> dict[str, Any]:
         *described.errors,
         *(() if role is Role.OPEN else _REFUSALS),
         *((404,) if "{" in path else ()),
-        *(_ELSEWHERE if method != "GET" and path.startswith("/connectors") else ()),
+        *(_ELSEWHERE if method != "GET" and path.startswith(_MAY_BE_ELSEWHERE) else ()),
         *_ALWAYS,
     }
     made = {

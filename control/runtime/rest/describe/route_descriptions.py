@@ -26,6 +26,8 @@ _FLAG: Final[Schema] = {"type": "boolean", "default": False}
 _BY_FILE = 405  # where a worker's files say which connectors it runs
 _ASKS: Final = (409,)  # of what asks Kafka or a database: somebody has to do something first
 _CHANGES: Final = (400, _BY_FILE, 413, 415)
+_BODY: Final = (400, 415)
+_OFFSET: Final = "/v1/contexts/{ns}/apps/{name}/generations/{generation}/instances/{instance}/offset"
 _EXPAND: Final[Schema] = {"type": "array", "items": {"type": "string", "enum": ["info", "status"]}}
 
 ROUTES: Final[Mapping[str, RouteDescription]] = {
@@ -130,5 +132,44 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     ),
     "PUT /connector-plugins/{name}/config/validate": RouteDescription(
         "Validate settings without contacting a server", {200: "Judged"}, "SentSettings", errors=(400,)
+    ),
+    "GET /v1/health": RouteDescription("Report that the worker answers", {200: "Health"}),
+    "POST /v1/contexts/{ns}/getState": RouteDescription(
+        "Report the state of a pipeline and of its tables", {200: "State"}, "StateQuestion", errors=_BODY
+    ),
+    "GET /v1/contexts/{ns}/pipelines": RouteDescription("List the pipelines", {200: "Pipelines"}),
+    "GET /v1/contexts/{ns}/pipelines/{name}/state": RouteDescription(
+        "Report a pipeline's state in the words of a file of states", {200: "State"}
+    ),
+    "GET /v1/contexts/{ns}/pipelines/{name}/metrics": RouteDescription(
+        "Return a pipeline's counts", {200: "Counts"}
+    ),
+    "GET /v1/contexts/{ns}/apps/{name}/maxgeneration": RouteDescription(
+        "Return the newest epoch of a pipeline's positions", {200: "MaxGeneration"}, errors=_ASKS
+    ),
+    f"GET {_OFFSET}": RouteDescription(
+        "Return the position of one part of a source", {200: "Offset"}, errors=_ASKS
+    ),
+    f"PUT {_OFFSET}": RouteDescription(
+        "Set the position of one part of a stopped pipeline's source",
+        {200: "Message"},
+        "Offset",
+        errors=_CHANGES,
+    ),
+    "GET /v3/apps/{name}": RouteDescription("Describe a connector as an application", {200: "Application"}),
+    "GET /v3/namespaces/{ns}/apps/{name}": RouteDescription(
+        "Describe a connector as an application", {200: "Application"}
+    ),
+    "DELETE /v3/namespaces/{ns}/apps/{name}": RouteDescription(
+        "Delete a connector; its positions are kept", {200: None}, errors=(_BY_FILE,)
+    ),
+    "POST /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/start": RouteDescription(
+        "Resume a connector", {200: None}
+    ),
+    "POST /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/stop": RouteDescription(
+        "Stop a connector", {200: None}
+    ),
+    "GET /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/status": RouteDescription(
+        "Report the state of a connector's source half", {200: "ProgramStatus"}
     ),
 }

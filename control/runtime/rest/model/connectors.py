@@ -79,6 +79,7 @@ class WritableConnectors(Connectors, Protocol):
     """A crew whose connectors are made by REST.  For an unknown name it raises NO_CONNECTOR."""
 
     cluster: str  # the id of the Kafka that the group keeps its records in
+    group_id: str
 
     def elsewhere(self) -> str | None:
         """Return the URL of the worker that writes, None if it is this one; NO_COORDINATOR meanwhile."""

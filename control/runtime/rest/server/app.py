@@ -20,6 +20,8 @@ from starlette.middleware import Middleware
 from wrackline.control.runtime.ground.revision import commit
 from wrackline.control.runtime.rest.access.guard import Guard
 from wrackline.control.runtime.rest.access.roles import NOT_ALLOWED, UNLISTED, check_role
+from wrackline.control.runtime.rest.contexts.context_routes import NO_GENERATION
+from wrackline.control.runtime.rest.contexts.namespaces import NO_NAMESPACE
 from wrackline.control.runtime.rest.describe.openapi import document
 from wrackline.control.runtime.rest.model.answer import Answer, error_response
 from wrackline.control.runtime.rest.model.body import NOT_JSON
@@ -60,8 +62,17 @@ _BAD: Final = (
     NOT_STOPPED,
     NO_PARTITION,
 )
+_MISSING: Final = (
+    NO_CONNECTOR,
+    NO_TASK,
+    NO_PLUGIN,
+    NO_REQUEST,
+    NO_TABLE,
+    NO_NAMESPACE,
+    NO_GENERATION,
+)
 _STATUS: Final = {
-    **dict.fromkeys((NO_CONNECTOR.code, NO_TASK.code, NO_PLUGIN.code, NO_REQUEST.code, NO_TABLE.code), 404),
+    **dict.fromkeys((one.code for one in _MISSING), 404),
     **dict.fromkeys((one.code for one in _BAD), 400),
     **dict.fromkeys((NOT_ALLOWED.code, UNLISTED.code), 403),
     BY_FILE.code: 405,

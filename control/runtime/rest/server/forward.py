@@ -54,6 +54,8 @@ _STATUS: Final = {
     NOT_ALLOWED.code: 403,
 }  # others: 409, as Connect answers while it rebalances
 _WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
+_FORWARDED: Final = ("/connectors/", "/console/p/", "/v1/contexts/", "/v3/namespaces/")
+_READ: Final = "/getState"  # a POST that changes nothing
 _PORTS: Final = {"http": 80, "https": 443}
 _SENT: Final = ("content-type", "authorization")
 _PASSED: Final = ("content-type", "allow", "www-authenticate", "retry-after")
@@ -196,7 +198,9 @@ def _pass_on_undone(status: int, body: bytes) -> None:
 
 
 def _writes(method: str, path: str) -> bool:
-    return method in _WRITES and (path == "/connectors" or path.startswith(("/connectors/", "/console/p/")))
+    if method not in _WRITES or path.endswith(_READ):
+        return False
+    return path == "/connectors" or path.startswith(_FORWARDED)
 
 
 def _place(url: str, tls: SSLContext | None) -> SplitResult:
