@@ -5,11 +5,13 @@ In: the installed sources.  Out: `WritableConnectors` as `control/runtime/rest/m
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from threading import Event
 
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, NOT_STOPPED
+from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
@@ -20,6 +22,10 @@ WORKER = "127.0.0.1:8083"
 DEFAULTS = {"kafka.bootstrap.servers": "broker1:9092", "schema.registry.url": "http://registry:8081"}
 _STATES = {DesiredState.PAUSE: TaskState.PAUSED, DesiredState.STOP: TaskState.STOPPED}
 
+PAST = [
+    PastPosition("2026-05-01T12:00:00.000+00:00", "shop", {"lsn": "0/1"}, "0/1", 3),
+    PastPosition("2026-05-01T12:01:00.000+00:00", "shop", {"lsn": "0/9"}, "0/9", 3),
+]
 Partition = frozenset[tuple[str, str]]
 
 
@@ -84,6 +90,17 @@ class FakeGroup:
     def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
         self._known(name)
         return [(dict(partition), at) for partition, at in self._positions.get(name, {}).items()]
+
+    def offset_history(self, name: str) -> Sequence[PastPosition]:
+        self._known(name)
+        return PAST
+
+    def rewind(self, name: str, to: datetime, *, as_new: bool, dry_run: bool) -> Sequence[PlannedMove]:
+        self._known(name)
+        if not dry_run and self._wishes[name] is not DesiredState.STOP:
+            raise NOT_STOPPED(name=name)
+        self.asked.append(f"{'preview' if dry_run else 'rewind'} {name} {to.isoformat()} {as_new}")
+        return [PlannedMove("shop", "0/9", "0/1", {"lsn": "0/1"})]
 
     def edit_offsets(
         self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None

@@ -1,14 +1,15 @@
 """A moment that a user gives on the command line."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 import typer
+
+from wrackline.control.runtime.ground import times
 
 
 def parse_moment(text: str) -> datetime:
     """Read it as ISO writes it; without a zone it is UTC."""
     try:
-        read = datetime.fromisoformat(text)
+        return times.parse_moment(text)
     except ValueError:
         raise typer.BadParameter("a moment is written as 2026-05-01T12:00:00+02:00") from None
-    return read if read.tzinfo else read.replace(tzinfo=UTC)

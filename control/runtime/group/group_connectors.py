@@ -10,6 +10,7 @@ In: what is read (`worker_tasks.py`), and the writer while this worker is the co
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from threading import Event, Lock
 from typing import Final
 
@@ -31,7 +32,12 @@ from wrackline.control.runtime.rest.model.connectors import (
     NO_PARTITION,
     NOT_STOPPED,
 )
-from wrackline.control.runtime.services.offsets import OffsetsService, open_offsets
+from wrackline.control.runtime.services.offsets import (
+    OffsetsService,
+    PastPosition,
+    PlannedMove,
+    open_offsets,
+)
 from wrackline.control.runtime.worker.file_connectors import committed_offsets, existing_topics
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.contract.steps import Saved
@@ -167,6 +173,11 @@ class GroupConnectors:
         """Return its committed positions."""
         return committed_offsets(self.pipeline(name))
 
+    def offset_history(self, name: str) -> Sequence[PastPosition]:
+        """Return the positions that were kept."""
+        with open_offsets(self.pipeline(name)) as opened:
+            return opened.history()
+
     def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
         """Keep a connector's settings; a task that runs starts again with them."""
         with self._lock:
@@ -212,14 +223,27 @@ class GroupConnectors:
     ) -> None:
         """Set positions, or forget them: the task then starts over, wherever the log begins."""
         with self._lock:  # before its state is checked: a call that resumes it meanwhile waits
-            connector = self._connector(name)
-            if (
-                connector.wish is not DesiredState.STOP
-                or self._hands.standing(connector).state is not TaskState.STOPPED
-            ):
-                raise NOT_STOPPED(name=name)
+            self._require_stopped(name)
             with open_offsets(self.pipeline(name)) as opened:
                 _edit(opened, name, edits)
+
+    def rewind(self, name: str, to: datetime, *, as_new: bool, dry_run: bool) -> Sequence[PlannedMove]:
+        """Go back to a moment, or only say what that would do."""
+        if dry_run:
+            with open_offsets(self.pipeline(name)) as opened:
+                return opened.preview_rewind(to, as_new=as_new)
+        with self._lock:
+            self._require_stopped(name)
+            with open_offsets(self.pipeline(name)) as opened:
+                moves = opened.preview_rewind(to, as_new=as_new)
+                opened.rewind(to, as_new=as_new, force=False)
+                return moves
+
+    def _require_stopped(self, name: str) -> None:
+        connector = self._connector(name)
+        stands = self._hands.standing(connector).state
+        if connector.wish is not DesiredState.STOP or stands is not TaskState.STOPPED:
+            raise NOT_STOPPED(name=name)
 
     def _connector(self, name: str) -> Connector:
         known = self._hands.connectors().get(name)

@@ -75,6 +75,9 @@ NO_DATABASE = define(
 )
 
 
+_Move = Callable[[dict[SourcePartition, Saved | None]], dict[SourcePartition, Saved]]
+
+
 @dataclass(frozen=True, slots=True)
 class StoredPosition:
     """One source partition's position, as it is shown."""
@@ -97,6 +100,16 @@ class PastPosition:
     position: Any
     place: str
     generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMove:
+    """How far an edit goes: all that is between the two places is read again, or never."""
+
+    database: str
+    now: str | None
+    then: str
+    position: Any
 
 
 class OffsetsService:
@@ -185,6 +198,24 @@ class OffsetsService:
 
     def rewind(self, to: datetime, *, as_new: bool, force: bool) -> None:
         """Make the task continue where it was at a moment; targets ignore what they have unless `as_new`."""
+        self._edit(self._positions_at(to, as_new=as_new), force=force)
+
+    def preview_rewind(self, to: datetime, *, as_new: bool) -> list[PlannedMove]:
+        """Return what a rewind would do, or raise why the source can't begin there; nothing is changed."""
+        known = self._positions_of(self._ownership.state(), self._source.partitions())
+        wanted = self._positions_at(to, as_new=as_new)(known)
+        self._refuse_what_cannot_start(wanted)
+        return [
+            PlannedMove(
+                partition.database,
+                None if known[partition] is None else self._shown(known[partition] or {}),
+                self._shown(position),
+                position,
+            )
+            for partition, position in wanted.items()
+        ]
+
+    def _positions_at(self, to: datetime, *, as_new: bool) -> _Move:
         source, last, until = self._attended(), dict[str, Saved](), to.timestamp() * 1000
         for ms, key, offset in self._stored_positions():
             if ms <= until:
@@ -197,11 +228,11 @@ class OffsetsService:
             found = {partition: last[partition.database] for partition in known}
             return {p: source.anew(saved, known[p]) if as_new else saved for p, saved in found.items()}
 
-        self._edit(there, force=force)
+        return there
 
     def _edit(
         self,
-        wanted: Callable[[dict[SourcePartition, Saved | None]], dict[SourcePartition, Saved]],
+        wanted: _Move,
         *,
         force: bool,
         tables: bool = False,

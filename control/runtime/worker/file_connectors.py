@@ -18,6 +18,7 @@ from wrackline.control.runtime.rest.model.connect_documents import (
     ConnectorState,
 )
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.services.offsets import PastPosition, open_offsets
 from wrackline.control.runtime.worker.pipeline_tasks import runs_target, task_key, task_numbers
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.kafka.client import Client
@@ -84,6 +85,11 @@ class FileConnectors:
     def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
         """Return its committed positions."""
         return committed_offsets(self._pipelines[name])
+
+    def offset_history(self, name: str) -> Sequence[PastPosition]:
+        """Return the positions that were kept."""
+        with open_offsets(self._pipelines[name]) as opened:
+            return opened.history()
 
 
 def existing_topics(pipeline: Pipeline) -> Sequence[str]:

@@ -140,6 +140,7 @@ def serve_rest(
     from wrackline.control.runtime.rest.contexts import app_routes, context_routes  # noqa: PLC0415
     from wrackline.control.runtime.rest.routes import (  # noqa: PLC0415
         connector_routes,
+        offset_routes,
         plugin_routes,
         request_routes,
         table_routes,
@@ -159,6 +160,7 @@ def serve_rest(
         connector_routes.routes(crew),
         connector_routes.file_routes() if group is None else write_routes.routes(group),
         plugin_routes.routes(installed, by_itself if group is None else group.check, OURS),
+        offset_routes.routes(crew, group),
         context_routes.routes(crew, looks, group),
         app_routes.routes(crew, group),
     )

@@ -63,9 +63,20 @@ def test_positions_are_edited_while_a_connector_is_stopped(world: GroupWorld) ->
     world.insert(1, 1, 3)
     world.arrived(1, 3)
     assert asked("DELETE", offsets)[0] == 400
+    now = {"to": "2999-01-01"}
+    assert asked("POST", f"{offsets}/rewind?dry_run=true", now)[0] in (200, 409)
+    assert asked("POST", f"{offsets}/rewind", now)[0] == 400
     worker.connect.stop_connector(name)
     wait_until(lambda: worker.connect.get_connector_status(name)["connector"]["state"] == "STOPPED")
     (kept,) = asked("GET", offsets)[1]["offsets"]
+    history = asked("GET", f"{offsets}/history")[1]["history"]
+    assert [one["position"]["epoch"] for one in history] == [kept["offset"]["epoch"]]
+    early = asked("POST", f"{offsets}/rewind", {"to": "2001-01-01"})
+    assert (early[0], early[1]["code"]) == (409, "offsets.not_kept")
+    print(asked("POST", f"{offsets}/rewind?dry_run=true", now))
+    generation = f"{worker.url}/v1/contexts/default/apps/{name}/generations/1/instances/0/offset"
+    assert asked("GET", generation)[1] == {"offset": kept["offset"]}
+    assert asked("PUT", generation, {"offset": kept["offset"]})[0] == 200
     assert asked("PATCH", offsets, {"offsets": [kept]})[0] == 200
     assert asked("GET", offsets)[1]["offsets"] == [kept]
     world.insert(1, 4, 6)

@@ -119,6 +119,7 @@ BODIES = {
     "NewConnector": [orjson.dumps({"name": "new", "config": GOOD}), b"{}", b"["],
     "ChangedOffsets": [orjson.dumps({"offsets": [MOVED]}), b"{}", b"["],
     "StateQuestion": [b'{"name":"shop","offsetBasePath":"/cdap"}', b'{"name":"nobody"}', b"{}", b"["],
+    "Rewind": [b'{"to":"2026-05-01T12:00:00Z"}', b'{"to":"yesterday"}', b"{}", b"["],
     "Offset": [b'{"offset":{"lsn":"0/1"}}', b'{"offset":null}', b"["],
 }
 
@@ -152,7 +153,13 @@ def test_so_it_is_in_a_group(route: str) -> None:
 def _asks_all(port: int, route: str) -> None:
     method, path = route.replace(":path", "").split()
     answers = document()["paths"][path][method.lower()]["responses"]
-    queries = ("", "?expand=info&expand=status", "?includeTasks=true&onlyFailed=true", "?onlyFailed=x")
+    queries = (
+        "",
+        "?expand=info&expand=status",
+        "?includeTasks=true&onlyFailed=true",
+        "?onlyFailed=x",
+        "?dry_run=true&limit=1",
+    )
     for name in ("shop", "orders", "postgres", "nobody"):
         filled = path.format(
             name=name,

@@ -15,7 +15,7 @@ import orjson
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
-from tests.fakes.group import FakeGroup
+from tests.fakes.group import PAST, FakeGroup
 from tests.unit.console.made import MadeViews, busy
 from tests.unit.corpus.cases import CANARY
 from wrackline.control.console import console_routes
@@ -24,6 +24,7 @@ from wrackline.control.runtime.rest.contexts import app_routes, context_routes
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.routes import (
     connector_routes,
+    offset_routes,
     plugin_routes,
     request_routes,
     table_routes,
@@ -34,6 +35,7 @@ from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.forward import Forward
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.control.runtime.services.offsets import PastPosition
 from wrackline.control.runtime.services.status import PipelineStatus
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
@@ -98,6 +100,10 @@ class Crew(FileConnectors):
 
     def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
         return [({"server": name, "database": "d"}, {"lsn": "0/1"})]
+
+    def offset_history(self, name: str) -> Sequence[PastPosition]:
+        del name
+        return PAST
 
 
 class Group(FakeGroup):
@@ -178,6 +184,7 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         plugin_routes.routes(Installed(), lambda given: check(given, Installed(), resolver), "1.2.3"),
         console_routes.routes(crew, views),  # type: ignore[arg-type]  # all it uses
         table_routes.routes(views),
+        offset_routes.routes(crew),
         context_routes.routes(crew, views),
         app_routes.routes(crew),
     )
@@ -196,6 +203,7 @@ def writing() -> Iterator[tuple[int, Group]]:
     routes = (
         connector_routes.routes(group),
         write_routes.routes(group),
+        offset_routes.routes(group, group),
         context_routes.routes(group, views, group),
         app_routes.routes(group, group),
     )

@@ -126,6 +126,24 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "ChangedOffsets": _object(
         offsets=_list(_object(partition=_map(_TEXT), offset={"type": ["object", "null"]}))
     ),
+    "OffsetHistory": _object(
+        history=_list(
+            _object(
+                time=_TEXT,
+                database=_TEXT,
+                position={"type": "object"},
+                place=_TEXT,
+                generation={"type": "integer"},
+            )
+        ),
+        left_out={"type": "integer", "description": "older ones that limit leaves out"},
+    ),
+    "Rewind": _object(optional=("as_new",), to=_TEXT, as_new={"type": "boolean"}),
+    "Rewound": _object(
+        dry_run={"type": "boolean"},
+        as_new={"type": "boolean"},
+        positions=_list(_object(database=_TEXT, now=_MAYBE, then=_TEXT, position={"type": "object"})),
+    ),
     "Message": _object(message=_TEXT),
     "Plugins": _list(_whole({"class": _TEXT, "type": _SOURCE, "version": _TEXT})),
     "Definition": _object(

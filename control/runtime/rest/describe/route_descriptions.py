@@ -77,6 +77,19 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "DELETE /connectors/{name}/offsets": RouteDescription(
         "Delete the positions of a stopped connector", {200: "Message"}, errors=(400, _BY_FILE)
     ),
+    "GET /connectors/{name}/offsets/history": RouteDescription(
+        "Return the positions that were kept, oldest first",
+        {200: "OffsetHistory"},
+        query={"limit": {"type": "integer", "default": 1000}},
+        errors=(400, *_ASKS),
+    ),
+    "POST /connectors/{name}/offsets/rewind": RouteDescription(
+        "Continue where a stopped connector was at a moment, or report what that would do",
+        {200: "Rewound"},
+        "Rewind",
+        query={"dry_run": _FLAG},
+        errors=_CHANGES,
+    ),
     "GET /connectors/{name}/tasks": RouteDescription("List a connector's tasks", {200: "Tasks"}),
     "GET /connectors/{name}/tasks-config": RouteDescription(
         "Return the settings of a connector's tasks", {200: "TaskSettings"}

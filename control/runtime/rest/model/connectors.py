@@ -5,9 +5,11 @@ files define its connectors.  In a group REST defines them, and one worker, the 
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
 from wrackline.schemas.pipelines.pipeline import Pipeline
@@ -74,6 +76,10 @@ class Connectors(Protocol):
         """Return its committed positions by partition of the source."""
         ...
 
+    def offset_history(self, name: str) -> Sequence[PastPosition]:
+        """Return the positions that were kept, oldest first."""
+        ...
+
 
 class WritableConnectors(Connectors, Protocol):
     """A crew whose connectors are made by REST.  For an unknown name it raises NO_CONNECTOR."""
@@ -108,4 +114,8 @@ class WritableConnectors(Connectors, Protocol):
         self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
     ) -> None:
         """Set positions, None removes one; None for all of them.  NOT_STOPPED unless it was stopped."""
+        ...
+
+    def rewind(self, name: str, to: datetime, *, as_new: bool, dry_run: bool) -> Sequence[PlannedMove]:
+        """Go back to a moment, or only say what that would do.  NOT_STOPPED unless it was stopped."""
         ...

@@ -35,6 +35,7 @@ from wrackline.control.runtime.rest.model.connectors import (
 from wrackline.control.runtime.rest.model.sent_positions import NO_OFFSETS, NOT_OFFSETS
 from wrackline.control.runtime.rest.model.sent_settings import NOT_SETTINGS
 from wrackline.control.runtime.rest.routes.connector_routes import BY_FILE
+from wrackline.control.runtime.rest.routes.offset_routes import NOT_REWIND
 from wrackline.control.runtime.rest.routes.plugin_routes import NO_PLUGIN, OTHER_CLASS
 from wrackline.control.runtime.rest.routes.request_routes import NO_REQUEST
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE
@@ -61,6 +62,7 @@ _BAD: Final = (
     NO_OFFSETS,
     NOT_STOPPED,
     NO_PARTITION,
+    NOT_REWIND,
 )
 _MISSING: Final = (
     NO_CONNECTOR,

@@ -1,0 +1,61 @@
+"""Earlier positions by REST, and the way back to them."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.unit.corpus.worker import GOOD, exchange, request, working, writing
+from wrackline.producers.connect.restart_policy import DesiredState
+
+REWIND = "POST /connectors/shop/offsets/rewind"
+THEN = {"to": "2026-05-01T14:00:00+02:00"}
+
+
+def ask(port: int, what: str, body: object = None) -> tuple[int, Any]:
+    sent = b"" if body is None else orjson.dumps(body)
+    heard = exchange(port, request(what, {"Content-Type": "application/json"} if sent else {}, sent))
+    return heard.status, heard.document
+
+
+def test_the_newest_positions_are_listed_oldest_first() -> None:
+    with working() as worker:
+        status, whole = ask(worker.port, "GET /connectors/shop/offsets/history")
+        assert (status, [one["place"] for one in whole["history"]]) == (200, ["0/1", "0/9"])
+        _, one = ask(worker.port, "GET /connectors/shop/offsets/history?limit=1")
+        assert (one["history"], one["left_out"]) == (whole["history"][1:], 1)
+        assert ask(worker.port, "GET /connectors/shop/offsets/history?limit=0")[0] == 400
+        assert ask(worker.port, "GET /connectors/nobody/offsets/history")[0] == 404
+        assert ask(worker.port, REWIND, THEN)[1]["code"] == "rest.by_file"
+
+
+def test_a_dry_run_says_how_far_back_it_goes_and_changes_nothing() -> None:
+    with writing() as (port, group):
+        group.put("shop", {"name": "shop", **GOOD}, DesiredState.RUN)
+        status, told = ask(port, f"{REWIND}?dry_run=true", {**THEN, "as_new": True})
+        assert (status, told["dry_run"], told["as_new"]) == (200, True, True)
+        assert told["positions"] == [
+            {"database": "shop", "now": "0/9", "then": "0/1", "position": {"lsn": "0/1"}}
+        ]
+        assert group.asked[-1] == "preview shop 2026-05-01T14:00:00+02:00 True"
+
+
+def test_only_a_stopped_connector_goes_back() -> None:
+    with writing() as (port, group):
+        group.put("shop", {"name": "shop", **GOOD}, DesiredState.RUN)
+        status, told = ask(port, REWIND, THEN)
+        assert (status, told["code"]) == (400, "rest.not_stopped")
+        group.wish("shop", DesiredState.STOP)
+        assert ask(port, REWIND, THEN)[0] == 200
+        assert group.asked[-1] == "rewind shop 2026-05-01T14:00:00+02:00 False"
+
+
+@pytest.mark.parametrize(
+    "body", [{}, [], {"to": 7}, {"to": "yesterday"}, {**THEN, "as_new": "no"}, {**THEN, "more": 1}]
+)
+def test_a_body_that_names_no_moment_is_refused(body: object) -> None:
+    with writing() as (port, group):
+        group.put("shop", {"name": "shop", **GOOD}, DesiredState.STOP)
+        status, told = ask(port, REWIND, body)
+        assert (status, told["code"]) == (400, "rest.not_rewind")
+        assert not [one for one in group.asked if one.startswith(("rewind", "preview"))]
