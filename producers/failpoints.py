@@ -49,7 +49,16 @@ READ: Final = (  # around a chunk of existing rows, in the order in which they a
     "before_slice",  # the mark is passed: rows are taken for a place in the log, Kafka has none of them
     "after_slice",  # the rows wait for their transaction, the next slice may go out
 )
-NAMES: Final = COMMIT + READ
+PROBE: Final = (  # where a trial before a start has left something on a server
+    "probe_slot",  # a temporary slot
+    "probe_signal",  # a row in the signal table
+    "probe_topic",  # a topic
+    "probe_open",  # a transaction with records, neither committed nor aborted
+    "probe_subject",  # a subject with a version
+    "probe_table",  # a table in the target, empty
+    "probe_merged",  # the same with rows
+)
+NAMES: Final = COMMIT + READ + PROBE
 
 
 _SOON: Final = 0.001  # seconds; a commit takes longer

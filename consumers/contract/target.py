@@ -170,6 +170,15 @@ class Dropping(Protocol):
         ...
 
 
+@runtime_checkable
+class Counting(Protocol):
+    """A target that can count what a reader sees; it may be left out."""
+
+    def count(self, table: TableId) -> int:
+        """Return how many rows a reader of this table sees; 0 if it is not there."""
+        ...
+
+
 SparkTarget: TypeAlias = "Target[DataFrame, Any]"
 
 

@@ -140,6 +140,11 @@ class LakeTarget(Generic[P]):
             return None
         return reader_view.live_rows(self._session.table(table.name), table.origin.ours, table.origin.mode)
 
+    def count(self, table_id: TableId) -> int:
+        """Count them."""
+        rows = self.rows(table_id)
+        return 0 if rows is None else rows.count()
+
     def close(self) -> None:
         """Nothing is held open: the Spark session is its owner's."""
 

@@ -223,6 +223,18 @@ class RegistryClient:
         """Return the names of the existing subjects."""
         return frozenset(self._call(self._client.get_subjects, _SUBJECTS))
 
+    def remove(self, subject: str) -> None:
+        """Remove a subject with all its versions for good; one that does not exist is left alone.
+
+        A registry first marks it, so a removal that was interrupted is finished by the next.
+        """
+        for permanent in (False, True):
+            delete = partial(self._client.delete_subject, subject, permanent=permanent)
+            with suppress(_NotFoundError):
+                self._call(delete, _ANYTHING, subject)
+        self._known_subjects.discard(subject)
+        self._ids = {known: id_ for known, id_ in self._ids.items() if known[0] != subject}
+
     def may_register(self, subject: str) -> None:
         """Raise if the registry says that it accepts no schema for a subject; nothing is written to it."""
         of_all, own = self._mode(None), self._mode(subject)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
+from typing import TypedDict
 
 from wrackline.schemas.message_texts import fill_in
 from wrackline.schemas.tables.table import TableId
@@ -30,6 +31,24 @@ class Support(Enum):
     NO = "NO"
 
 
+Fix = TypedDict(
+    "Fix",
+    {
+        "id": str,
+        "sql": str,
+        "as": str,  # who may run it
+        "restart": bool,  # the server has to be started again
+        "safe": bool,  # no row, no right of others and no running session changes by it
+        "undo": str,
+    },
+)
+
+
+def fix(id_: str, sql: str, role: str, *, undo: str = "", safe: bool = True, restart: bool = False) -> Fix:
+    """Write statements that remove a finding's cause; a rule's fix may hold the rule's placeholders."""
+    return {"id": id_, "sql": sql, "as": role, "restart": restart, "safe": safe, "undo": undo}
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that a user should know; without a table it concerns the whole server."""
@@ -42,6 +61,7 @@ class Finding:
     severity: Severity
     table: TableId | None = None
     column: str | None = None
+    fixes: tuple[Fix, ...] = ()  # the same as the suggestion, for programs
 
     def __post_init__(self) -> None:
         """Refuse a column without its table: nobody could find it."""
@@ -59,6 +79,7 @@ class Rule:
     description: str
     impact: str
     suggestion: str
+    fixes: tuple[Fix, ...] = ()
 
     def __call__(self, table: TableId | None = None, column: str | None = None, **names: object) -> Finding:
         """Make the finding; a missing name is a fault of the caller's code."""
@@ -71,17 +92,24 @@ class Rule:
             severity=self.severity,
             table=table,
             column=column,
+            fixes=tuple(_filled(one, names) for one in self.fixes),
         )
+
+
+def _filled(one: Fix, names: Mapping[str, object]) -> Fix:
+    return {**one, "sql": one["sql"].format_map(names), "undo": one["undo"].format_map(names)}
 
 
 _RULES: dict[str, Rule] = {}
 
 
-def rule(id_: str, severity: Severity, name: str, description: str, impact: str, suggestion: str) -> Rule:
+def rule(
+    id_: str, severity: Severity, name: str, description: str, impact: str, suggestion: str, *fixes: Fix
+) -> Rule:
     """Register a kind of finding; a second one of the same id stops the program at import."""
     if id_ in _RULES:
         raise ValueError(f"finding {id_} is defined twice")
-    _RULES[id_] = Rule(id_, severity, name, description, impact, suggestion)
+    _RULES[id_] = Rule(id_, severity, name, description, impact, suggestion, fixes)
     return _RULES[id_]
 
 

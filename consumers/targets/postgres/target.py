@@ -246,6 +246,15 @@ class PgTarget(Generic[Frame]):
             connection.commit()
         return True
 
+    def count(self, table: TableId) -> int:
+        """Count them in the view."""
+        place = self._layout.place(table)
+        with self._session(table, "a count of its rows") as connection:
+            if self._state(connection, table) is None:
+                return 0
+            ((rows,),) = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(place.view))
+        return int(rows)
+
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Look at the server, the role's rights, and each table."""
         places = {table: self._layout.place(table) for table in tables}

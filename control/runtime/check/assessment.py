@@ -65,10 +65,18 @@ def assess_settings(given: Mapping[str, str], allowed: Allowed, line: socket.soc
 
 
 def _send_findings(look: Callable[[], Checked], line: socket.socket) -> None:
+    def document() -> Mapping[str, Any]:
+        checked = add_server_findings(look())
+        return {"ok": not checked.stops, "findings": plain_values(checked.findings)}
+
+    tell_document(document, line)
+
+
+def tell_document(make: Callable[[], Mapping[str, Any]], line: socket.socket) -> None:
+    """Make a document, as the child, and send it."""
     lifeline = Lifeline(line)
     lifeline.hold()
-    checked = add_server_findings(look())
-    lifeline.tell({"ok": not checked.stops, "findings": plain_values(checked.findings)})
+    lifeline.tell(make())
 
 
 def assess(pipeline: str, begin: Begin, patience: float = PATIENCE) -> Mapping[str, Any]:

@@ -99,7 +99,7 @@ def broker_findings(values: Values) -> Iterator[Finding]:
     try:
         check_login(Client(values.below("kafka.")), time.monotonic, PATIENCE)
     except WracklineError as error:
-        yield _error_finding(values.text("name"), error)
+        yield start_error_finding(values.text("name"), error)
 
 
 def position_findings(values: Values, source: Source, partition: SourcePartition) -> Iterator[Finding]:
@@ -117,7 +117,7 @@ def position_findings(values: Values, source: Source, partition: SourcePartition
             if source.log_state(partition) is None:
                 source.resumable(partition, saved)
     except WracklineError as error:
-        found = _error_finding(name, error)
+        found = start_error_finding(name, error)
         recovers = FirstReads.of(values).mode.recovers
         if recovers and isinstance(source, Renewing) and source.lost(error) is not None:
             found = replace(found, impact=READS_ANEW, severity=Severity.WARNING)
@@ -140,7 +140,7 @@ def registry_findings(
             timely = takewhile(lambda _: clock() < until, there[:MOST_SUBJECTS])
             levels = {subject: registry.compatibility(subject) for subject in timely}
     except WracklineError as error:
-        yield _error_finding(values.text("name"), error)
+        yield start_error_finding(values.text("name"), error)
         return
     meant = (None, "NONE", given.compatibility)
     strict = [subject for subject, level in levels.items() if level not in meant]
@@ -148,7 +148,7 @@ def registry_findings(
         yield STRICT(shown=name_some(strict), level=levels[strict[0]], url=given.shown, subject=strict[0])
 
 
-def _error_finding(name: str, error: WracklineError) -> Finding:
+def start_error_finding(name: str, error: WracklineError) -> Finding:
     """Return an error that a start would meet; the start waits for what may come back by itself."""
     impact, severity = (WAITS, Severity.WARNING) if isinstance(error, Transient) else (STOPS, Severity.ERROR)
     return Finding(error.code, name, error.sentence, error.hint, impact, severity)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.language.findings import Finding, Severity
+from wrackline.schemas.language.findings import Finding, Fix, Severity
 from wrackline.schemas.tables.table import TableId
 
 STOPS: Final = "the pipeline does not start"
@@ -66,7 +66,8 @@ def error_finding(
     *,
     severity: Severity = Severity.ERROR,
     impact: str = STOPS,
+    fixes: tuple[Fix, ...] = (),
 ) -> Finding:
     """Show the error that a start or a task would end with."""
     name = error.code.partition(".")[2].replace("_", " ").capitalize()
-    return Finding(error.code, name, error.sentence, error.hint, impact, severity, table, column)
+    return Finding(error.code, name, error.sentence, error.hint, impact, severity, table, column, fixes)

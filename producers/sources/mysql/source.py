@@ -51,6 +51,7 @@ from wrackline.producers.sources.mysql.stream import MySqlLogWire, MySqlStream, 
 from wrackline.producers.sources.mysql.transactions.discarded import DiscardedTransactions
 from wrackline.producers.sources.mysql.transactions.xa_part_dump import XaPartDump
 from wrackline.producers.sources.mysql.transactions.xa_parts import XaPart
+from wrackline.producers.sources.mysql.trials import MySqlTrials
 from wrackline.schemas import versions
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.language.findings import ColumnSupport, Finding
@@ -182,6 +183,10 @@ class MySqlSource:
         """Say for every copied column how far it is carried."""
         with self._server.connect() as connection, translate_errors(connection, "show its catalogue", table):
             return check.support(connection, self._settings, table)
+
+    def trying(self, partition: SourcePartition) -> MySqlTrials:
+        """Return what can be tried."""
+        return MySqlTrials(self._server, self._settings)
 
     def log_state(self, partition: SourcePartition, confirmed: Position | None = None) -> LogState | None:
         """Say how long the log that Kafka lacks is still kept; None without the position that Kafka has."""

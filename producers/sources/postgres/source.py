@@ -34,6 +34,7 @@ from wrackline.producers.sources.postgres.log import slot, slot_health
 from wrackline.producers.sources.postgres.rows.source_record import CONNECTOR, FIELDS, PgSourceLabels
 from wrackline.producers.sources.postgres.server_objects import PgPipelineObjects
 from wrackline.producers.sources.postgres.stream import PgLogWire, PgStream, PgStreamTiming, begin
+from wrackline.producers.sources.postgres.trials import PgTrials
 from wrackline.schemas import versions
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.events import unavailable
@@ -146,7 +147,7 @@ class PgSource:
         explained = PgTableResolver(self._catalogued, roll, self._around)
         decoder = PgDecoder(start, self._labels(partition), roll, explained, signal_table)
         decoder.leave_out(unfit)
-        begun = begin(self._server.replicate(), self._slot, name, start, rhythm.most_silence)
+        begun = begin(self._server.replicate(), self._slot, name, start.resume, rhythm.most_silence)
         wire = PgLogWire(begun, decoder, start, self._around, slot=self._slot, rhythm=rhythm)
         looker = PgCatalogueReader(
             self._server.guarded,
@@ -174,6 +175,10 @@ class PgSource:
         """Say for every copied column how far it is carried."""
         with self._server.connect() as connection, translate_errors(connection, "show its catalogue", table):
             return check.support(connection, self._settings, table)
+
+    def trying(self, partition: SourcePartition) -> PgTrials:
+        """Return what can be tried."""
+        return PgTrials(self._server, self._settings)
 
     def log_state(self, partition: SourcePartition, confirmed: Position | None = None) -> LogState | None:
         """Look at the slot, which has the confirmed place itself."""

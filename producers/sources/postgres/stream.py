@@ -67,10 +67,10 @@ class PgStreamTiming:
 
 
 def begin(
-    wire: pq.abc.PGconn, slot: str, publication: str, start: PgPosition, most_silence: float
+    wire: pq.abc.PGconn, slot: str, publication: str, resume: int, most_silence: float
 ) -> pq.abc.PGconn:
     """Start the log on a connection that was opened for replication; close it where that fails."""
-    command = f"START_REPLICATION SLOT {_quote(slot)} LOGICAL {lsn_text(start.resume)}"
+    command = f"START_REPLICATION SLOT {_quote(slot)} LOGICAL {lsn_text(resume)}"
     options = f"proto_version '1', publication_names '{_escape(_quote(publication))}', messages 'true'"
     wire.nonblocking = 1
     try:
@@ -80,7 +80,7 @@ def begin(
         wire.finish()
         raise LOG_ENDED(slot=slot, reason=str(exc).strip()) from None
     if answer.status != pq.ExecStatus.COPY_BOTH:
-        ended = _end_of_stream(wire, answer, slot, start.resume)
+        ended = _end_of_stream(wire, answer, slot, resume)
         wire.finish()
         raise ended
     return wire

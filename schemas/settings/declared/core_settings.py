@@ -86,6 +86,15 @@ _PIPELINE = (
         validator=between(1, 128),
     ),
     Setting(
+        "assess.accept",
+        SettingKind.LIST,
+        "Warnings that an assessment accepts, each with its reason: <id>=<reason>. It prints the reasons.",
+        None,
+        LOW,
+        "Pipeline",
+        validator=each(matching(r"[a-z0-9_]+(\.[a-z0-9_]+)+=.*\S.*", "<id>=<reason>")),
+    ),
+    Setting(
         "secrets.allow.env",
         SettingKind.LIST,
         "Environment variables that ${env:...} may read besides WRACKLINE_*; * stands for anything. It"

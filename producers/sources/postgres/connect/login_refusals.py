@@ -41,6 +41,19 @@ SENDERS_FULL = define(
     hint="as a superuser: ALTER SYSTEM SET max_wal_senders = 20; then restart the server",
 )
 
+CONNECTIONS_FULL = define(
+    "pg.connections_full",
+    Transient,
+    "the server on {host} has no free connection for {user}: {reason}",
+    hint="as a superuser: {fix}",
+)
+
+_FULL = {
+    "too many connections for role": "ALTER ROLE {user} CONNECTION LIMIT -1",
+    "too many connections for database": "ALTER DATABASE {database} CONNECTION LIMIT -1",
+    "too many clients already": "ALTER SYSTEM SET max_connections = 200; then restart the server",
+    "remaining connection slots": "ALTER SYSTEM SET max_connections = 200; then restart the server",
+}
 _TLS_FIXES = {
     "does not match host name": "database.hostname must be a name that the server's certificate carries",
     "root certificate file": "name the file with the authority's certificate: database.sslrootcert",
@@ -77,6 +90,7 @@ _WORDS: Mapping[str, tuple[ErrorCode, str]] = {
     "to start WAL sender": (REPLICATION_REFUSED, ""),
     "to start walsender": (REPLICATION_REFUSED, ""),
     "max_wal_senders": (SENDERS_FULL, ""),
+    **{words: (CONNECTIONS_FULL, fix) for words, fix in _FULL.items()},
     **{words: (TLS_REFUSED, fix) for words, fix in _TLS_FIXES.items()},
     **{words: (LOGIN_REFUSED, fix) for words, fix in _LOGIN_FIXES.items()},
 }

@@ -97,7 +97,9 @@ def explain(
     return _TABLE.explain(state, words, doing=doing, role=named, fix=_grant(role, table, right))
 
 
-def explain_answer(answer: pq.abc.PGresult, doing: str, role: str, table: TableId) -> WracklineError:
+def explain_answer(
+    answer: pq.abc.PGresult, doing: str, role: str, table: TableId | None = None
+) -> WracklineError:
     """Return what a bare result means."""
     state, words = (
         None if (field := answer.error_field(which)) is None else field.decode(errors="replace")

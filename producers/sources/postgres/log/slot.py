@@ -163,7 +163,7 @@ def create_slot(connection: Connection, slot: str, *, failover: bool) -> int:
             connection.execute(sql.SQL("SET statement_timeout = {}").format(MOST_WAIT_MS))
             ((made,),) = connection.execute(call, [slot])
     except psycopg.errors.QueryCanceled as exc:
-        raise _waits(connection, slot) from exc
+        raise waiting_error(connection, slot) from exc
     except psycopg.errors.InsufficientPrivilege as exc:
         raise REPLICATION_REFUSED(
             user=identifier(connection.info.user),
@@ -181,7 +181,7 @@ def create_slot(connection: Connection, slot: str, *, failover: bool) -> int:
     return lsn_number(str(made))
 
 
-def _waits(connection: Connection, slot: str) -> WracklineError:
+def waiting_error(connection: Connection, slot: str) -> WracklineError:
     """Return the error that names the transaction that a new slot waits for: the oldest, in any database."""
     row = connection.execute(_OLDEST).fetchone()
     if row is None:

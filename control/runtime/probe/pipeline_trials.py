@@ -1,0 +1,121 @@
+"""Tries the servers of one pipeline, in the order in which a start needs them.
+
+    source: log-in, log, clock, rows -> Kafka, with a record as large as a row -> registry -> target
+
+Where log-in or log fail, no row is read; the other servers are tried all the same.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from wrackline.control.runtime.check.server_check import start_error_finding
+from wrackline.control.runtime.ground.pipeline_access import surroundings
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.probe.clocks import ClockReading, clock_findings
+from wrackline.control.runtime.probe.forecast import Forecast, forecast, forecast_findings
+from wrackline.control.runtime.probe.kafka_trial import KafkaTrial, limit_findings
+from wrackline.control.runtime.probe.registry_trial import RegistryTrial
+from wrackline.control.runtime.probe.rows_trial import RowsTrial, choose_tables
+from wrackline.control.runtime.probe.target_trial import TargetTrial
+from wrackline.control.runtime.probe.trial_runs import TrialResult, run_trial
+from wrackline.producers.contract.first_reads import FirstReads
+from wrackline.producers.contract.optional_parts import Surveying
+from wrackline.producers.contract.source_plugin import Source, WriterIds, load
+from wrackline.producers.contract.trials import LogPace, SourceTrials, TableSize, Trial, Trying
+from wrackline.producers.kafka.client import Client
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.topic_names import assign, table_of
+from wrackline.schemas.language.findings import Finding
+from wrackline.schemas.pipelines.pipeline import Pipeline
+from wrackline.schemas.pipelines.publication_settings import naming_of
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
+
+_IDS: Final = WriterIds(1, 1)  # of schemas that no registry has
+
+
+class PipelineTrials:
+    """Tries them once."""
+
+    def __init__(self, pipeline: Pipeline, values: Values) -> None:
+        self._pipeline, self._values, self._name = pipeline, values, values.text("name")
+        self.results: list[TrialResult] = []
+        self.forecast: Forecast | None = None
+        self._clocks: list[ClockReading] = []
+        self._more: list[Finding] = []
+        self._topics: dict[TableId, str] = {}
+        self._sizes: dict[TableId, TableSize] = {}
+        self._pace = LogPace(None, 0.0)
+        self._rows = RowsTrial(FirstReads.of(values))
+
+    def findings(self) -> Iterator[Finding]:
+        """Return what the trials found."""
+        yield from (one.finding for one in self.results if one.finding is not None)
+        yield from clock_findings(self._clocks)
+        yield from self._more
+
+    def run(self) -> None:
+        """Try all of them."""
+        source = load(self._pipeline.source or "").open(self._values, replace(surroundings(), register=_ids))
+        try:
+            for partition in source.partitions():
+                self._try_source(source, partition)
+        except WracklineError as error:  # between two trials
+            self._more.append(start_error_finding(self._name, error))
+        finally:
+            source.close()
+        kafka = KafkaTrial(self._values, lambda: self._rows.widest)
+        if self._try(kafka.trial()):
+            self._clocks += filter(None, [kafka.clock])
+            tried = [topic for table, topic in self._topics.items() if table in self._rows.measured]
+            client = Client(self._values.below("kafka."), self._values.integer("max.row.bytes"))
+            self._more += limit_findings(client, tried, self._rows.widest)
+        self._try(RegistryTrial(self._values).trial())
+        if self._pipeline.target is not None:
+            tables = sorted(map(table_of, self._topics.values()))
+            self._try(TargetTrial(self._values, self._pipeline.target, tables).trial())
+        self.forecast = forecast(self._sizes, self._rows.measured, self._pace, kafka.replicas)
+        self._more += forecast_findings(self.forecast, self._pace)
+
+    def _try_source(self, source: Source, partition: SourcePartition) -> None:
+        """Try the log and some rows; learn what the forecast needs."""
+        tables = source.tables(partition)
+        self._topics |= assign(partition.server, tables, naming=naming_of(self._values)).topics
+        if not isinstance(source, Trying):
+            return
+        server = source.trying(partition)
+        if not all([self._try(trial) for trial in server.trials()]):  # each of them, also behind a failure
+            return
+        self._read_clock(server)
+        self._pace = server.log_pace()
+        sizes, captured = server.sizes(), set(tables)
+        self._sizes |= {table: size for table, size in sizes.items() if table in captured}
+        shapes = _shapes_of(source, partition, tables)
+        for table, which in choose_tables(self._sizes, shapes, random.choice).items():
+            self._try(self._rows.trial(source, partition, shapes[table], which))
+
+    def _read_clock(self, server: SourceTrials) -> None:
+        before = now_ms()
+        there = server.clock_ms()
+        self._clocks.append(ClockReading("the source's server", there, before, now_ms()))
+
+    def _try(self, trial: Trial) -> bool:
+        result = run_trial(self._name, trial)
+        self.results.append(result)
+        return result.ok
+
+
+def _shapes_of(
+    source: Source, partition: SourcePartition, tables: Sequence[TableId]
+) -> dict[TableId, TableSchema]:
+    """Describe the tables; the check has said which can't be described."""
+    if not isinstance(source, Surveying):
+        return {}
+    found = source.described(partition, tables).items()
+    return {table: shape for table, shape in found if isinstance(shape, TableSchema)}
+
+
+def _ids(table: TableSchema) -> WriterIds:
+    return _IDS if table.key else _IDS._replace(key=None)
