@@ -16,6 +16,7 @@ from typing import Annotated, NoReturn, TextIO, cast
 import typer
 from rich.text import Text
 
+from wrackline.control.cli.commands.assess_command import assess
 from wrackline.control.cli.commands.delete_command import delete
 from wrackline.control.cli.commands.doctor import examine
 from wrackline.control.cli.commands.explain import Explanation, all_settings, explain_codes, find_setting
@@ -64,6 +65,7 @@ app.add_typer(letters_app)
 app.add_typer(table_app)
 app.add_typer(spark_app)
 app.add_typer(rest_app)
+app.command()(assess)
 app.command()(init)
 app.command()(delete)
 app.command()(status)

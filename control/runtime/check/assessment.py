@@ -28,6 +28,7 @@ from wrackline.schemas.pipelines.pipeline import check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 PATIENCE: Final = 120.0  # seconds for all servers together; Spark needs ten of them
+PROBE_PATIENCE: Final = 300.0  # to try them
 _LOOK: Final = 1.0
 
 NOT_IN_TIME = define(

@@ -12,6 +12,7 @@ class Exit(IntEnum):
     OK = 0  # done; findings, if any, are warnings
     FINDINGS = 1  # a finding of severity error: what was checked would not run
     USAGE = 2  # the command line itself is wrong
+    WARNINGS = 2  # of `assess` alone: a warning that nobody has accepted, so the gate is closed as well
     TRANSIENT = 3  # the same command may succeed later
     OPERATOR = 4  # do what the hint says first
     DEFINITE = 5  # the same command can never succeed

@@ -22,7 +22,7 @@ from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from wrackline.control.runtime.board.board_follower import BoardFollower
-from wrackline.control.runtime.check import assessment
+from wrackline.control.runtime.check.assessment import assess_settings
 from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
 from wrackline.control.runtime.group.config_records import SLOTS, Change, Connector
 from wrackline.control.runtime.group.follower import Follower
@@ -33,6 +33,7 @@ from wrackline.control.runtime.group.threads import Threads
 from wrackline.control.runtime.group.worker_tasks import WorkerTasks, task_numbers
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
+from wrackline.control.runtime.probe.assess import try_settings
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
@@ -179,10 +180,9 @@ def _begins(nursery: Nursery, group: WorkerGroup, connector: Connector) -> Mappi
     }
 
 
-def _assess(nursery: Nursery, group: WorkerGroup, crew: GroupConnectors, name: str) -> Begin:
-    return nursery.way(
-        assessment.assess_settings, dict(group.whole(crew.stored_settings(name))), group.allowed
-    )
+def _assess(nursery: Nursery, group: WorkerGroup, crew: GroupConnectors, name: str, probe: bool) -> Begin:  # noqa: FBT001 - one of two ways
+    run = try_settings if probe else assess_settings
+    return nursery.way(run, dict(group.whole(crew.stored_settings(name))), group.allowed)
 
 
 def _prepare(client: Client, topics: InternalTopics) -> None:

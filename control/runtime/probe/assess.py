@@ -13,6 +13,7 @@ from typing import Any
 
 from wrackline.control.runtime.check.assessment import add_server_findings, tell_document
 from wrackline.control.runtime.check.file_check import Checked, check_file, check_pipeline
+from wrackline.control.runtime.check.server_check import check_server
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.pipeline_access import surroundings
 from wrackline.control.runtime.ground.plain_json import plain_values
@@ -69,12 +70,12 @@ def assess_pipeline(checked: Checked, *, probe: bool) -> Assessment:
     pipeline = checked.pipeline
     if pipeline is None or pipeline.values is None or checked.stops:
         return Assessment(checked.findings)
-    looked = add_server_findings(checked).findings
-    accepted = accepted_ids(pipeline.values.listed("assess.accept"))
+    accepted = accepted_ids(pipeline.values["assess.accept"])
     if not probe:
-        return Assessment(looked, accepted)
+        return Assessment(add_server_findings(checked).findings, accepted)
+    looked = (*checked.findings, *check_server(pipeline).findings)
     tried = PipelineTrials(pipeline, pipeline.values)
-    tried.run()
+    tried.run()  # it looks at the target too, because a process has one Spark
     findings = (*looked, *_new_ones(looked, tried.findings()))
     return Assessment(findings, accepted, tuple(tried.results), tried.forecast)
 

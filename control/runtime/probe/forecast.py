@@ -18,6 +18,7 @@ from wrackline.schemas.language.findings import Finding, Severity, fix, rule
 from wrackline.schemas.tables.table import TableId
 
 _GIB: Final = 1 << 30
+_WORTH: Final = 1000  # rows
 _HALF: Final = 2  # a limit is raised to twice of what is needed
 
 LOG_KEPT = rule(
@@ -40,6 +41,12 @@ class MeasuredRead:
     rows: int
     bytes: int  # of keys and values, as Kafka gets them before compression
     seconds: float
+    whole: bool = False  # the table has no more rows
+
+    @property
+    def tells(self) -> bool:
+        """Whether its rate means something: what a statement costs by itself is more than a few rows."""
+        return self.rows >= _WORTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +90,7 @@ def forecast(
 ) -> Forecast:
     """Reckon it; `sizes` are those of the captured tables."""
     every = _all_of(measured)
-    rows = {table: _rows(size, measured.get(table, every)) for table, size in sizes.items()}
+    rows = {table: _rows(size, measured.get(table), every) for table, size in sizes.items()}
     largest = max(rows, key=lambda table: rows[table], default=None)
     seconds: float | None = None
     kafka: int | None = None
@@ -152,18 +159,21 @@ def _all_of(measured: Mapping[TableId, MeasuredRead]) -> MeasuredRead:
     )
 
 
-def _rows(size: TableSize, like: MeasuredRead) -> int:
+def _rows(size: TableSize, own: MeasuredRead | None, every: MeasuredRead) -> int:
     """Return how many rows a table has; one that was never counted has rows as large as those measured."""
+    if own is not None and own.whole:
+        return own.rows
     if size.rows is not None:
         return max(size.rows, 0)
+    like = own or every
     return int(size.bytes * like.rows / like.bytes) if like.bytes else 0
 
 
 def _seconds(rows: int, own: MeasuredRead | None, every: MeasuredRead) -> float:
-    like = own if own is not None and own.rows else every
+    like = own if own is not None and own.tells else every
     return rows * like.seconds / like.rows
 
 
 def _row_bytes(own: MeasuredRead | None, every: MeasuredRead) -> float:
-    like = own if own is not None and own.rows else every
+    like = own or every
     return like.bytes / like.rows

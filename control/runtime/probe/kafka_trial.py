@@ -3,8 +3,8 @@
     topic, made as tables' topics are made -> begin, a record as large as a row, commit -> begin, abort
     -> begin, the last record, commit -> a reader with read_committed -> the topic is deleted
 
-The topic and the transactional id are the trial's own, so nobody who runs is fenced.  The topic has the time at
-which a broker took each record, which shows its clock.
+The topic and the transactional id are the trial's own, so nobody who runs is fenced.  The topic has the time
+at which a broker took each record, which shows its clock.
 """
 
 import os

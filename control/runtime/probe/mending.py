@@ -2,8 +2,8 @@
 
     findings -> the safe fixes of one -> the same check again -> gone, or not
 
-Only fixes of the source's server are run, and only those that change no row, no right of others and no running
-session.  The administrator's URL is used for this alone; it is neither kept nor shown.
+Only fixes of the source's server are run, and only those that change no row, no right of others and no
+running session.  The administrator's URL is used for this alone; it is neither kept nor shown.
 """
 
 import re

@@ -8,9 +8,11 @@ Where log-in or log fail, no row is read; the other servers are tried all the sa
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Final
 
 from wrackline.control.runtime.check.server_check import start_error_finding
+from wrackline.control.runtime.check.target_check import check_target
 from wrackline.control.runtime.ground.pipeline_access import surroundings
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.probe.clocks import ClockReading, clock_findings
@@ -73,9 +75,7 @@ class PipelineTrials:
             client = Client(self._values.below("kafka."), self._values.integer("max.row.bytes"))
             self._more += limit_findings(client, tried, self._rows.widest)
         self._try(RegistryTrial(self._values).trial())
-        if self._pipeline.target is not None:
-            tables = sorted(map(table_of, self._topics.values()))
-            self._try(TargetTrial(self._values, self._pipeline.target, tables).trial())
+        self._try_target(sorted(self._topics.values()))
         self.forecast = forecast(self._sizes, self._rows.measured, self._pace, kafka.replicas)
         self._more += forecast_findings(self.forecast, self._pace)
 
@@ -86,7 +86,8 @@ class PipelineTrials:
         if not isinstance(source, Trying):
             return
         server = source.trying(partition)
-        if not all([self._try(trial) for trial in server.trials()]):  # each of them, also behind a failure
+        passed = [self._try(trial) for trial in server.trials()]
+        if not all(passed):
             return
         self._read_clock(server)
         self._pace = server.log_pace()
@@ -95,6 +96,15 @@ class PipelineTrials:
         shapes = _shapes_of(source, partition, tables)
         for table, which in choose_tables(self._sizes, shapes, random.choice).items():
             self._try(self._rows.trial(source, partition, shapes[table], which))
+
+    def _try_target(self, topics: Sequence[str]) -> None:
+        """Try it with Spark; without, only look at it."""
+        if self._pipeline.target is None or find_spec("pyspark") is None:
+            self._more += check_target(self._pipeline, topics)
+            return
+        target = TargetTrial(self._values, self._pipeline.target, list(map(table_of, topics)))
+        self._try(target.trial())
+        self._more += target.findings
 
     def _read_clock(self, server: SourceTrials) -> None:
         before = now_ms()

@@ -61,7 +61,7 @@ class RowsTrial:
         size = sum(one.size for one in chunk.slices)
         self.widest = max([self.widest, *(len(key or b"") + len(head) for key, head in rows)])
         if rows:
-            self.measured[shape.id] = MeasuredRead(len(rows), size, seconds)
+            self.measured[shape.id] = MeasuredRead(len(rows), size, seconds, chunk.complete)
         return {
             "table": str(shape.id),
             "rows": len(rows),

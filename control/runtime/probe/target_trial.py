@@ -16,6 +16,7 @@ from wrackline.consumers.contract.target import Counting, Dropping, SparkTarget,
 from wrackline.producers.contract.trials import Measures, Trial
 from wrackline.producers.failpoints import reach
 from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.evolution import AddColumn, changes
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
@@ -42,7 +43,8 @@ class TargetTrial:
 
     def __init__(self, values: Values, kind: str, tables: Sequence[TableId]) -> None:
         """Take the pipeline's tables as the target knows them: the trial's table stands beside the first."""
-        self._values, self._kind = values, kind
+        self._values, self._kind, self._tables = values, kind, tables
+        self.findings: list[Finding] = []  # what the target finds when it looks at itself
         beside = tables[0] if tables else TableId("wrackline", "wrackline", "")
         name = hashlib.sha256(values.text("name").encode()).hexdigest()[:16]
         self.table = beside._replace(name=f"wrackline_trial_{name}")
@@ -56,6 +58,7 @@ class TargetTrial:
         from wrackline.control.runtime.spark.spark_session import open_target  # noqa: PLC0415
 
         with open_target(self._values, self._kind, None) as (spark, target):
+            self.findings += target.check(self._tables)
             if not isinstance(target, Dropping):
                 return {"tried": "no: this target can't drop a table"}
             target.drop(self.table)

@@ -5,10 +5,11 @@
 An error can't be accepted: the pipeline would not run.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 from wrackline.schemas.language.findings import Finding, Severity
+from wrackline.schemas.settings.value_kinds import Value
 
 
 class Verdict(Enum):
@@ -19,8 +20,9 @@ class Verdict(Enum):
     WARNINGS = "warnings"
 
 
-def accepted_ids(listed: Iterable[str]) -> dict[str, str]:
+def accepted_ids(given: Value) -> dict[str, str]:
     """Read `assess.accept`: each id with its reason."""
+    listed = given if isinstance(given, tuple) else ()
     return {id_.strip(): reason.strip() for id_, _, reason in (one.partition("=") for one in listed)}
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
-from wrackline.control.runtime.check.assessment import assess
+from wrackline.control.runtime.check.assessment import PATIENCE, PROBE_PATIENCE, assess
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE, NO_TARGET
@@ -62,9 +62,9 @@ class WorkerViews:
     """Looks at these pipelines; any thread may ask."""
 
     def __init__(
-        self, pipelines: KnownPipelines, boards: BoardFollower, assessing: Callable[[str], Begin]
+        self, pipelines: KnownPipelines, boards: BoardFollower, assessing: Callable[[str, bool], Begin]
     ) -> None:
-        """Take also what starts the process that checks a pipeline."""
+        """Take also what starts the process that checks a pipeline, and may try its servers."""
         self._pipelines, self._boards, self._assessing = pipelines, boards, assessing
         self._followed: dict[str, Followed] = {}
         self._histories: dict[str, PipelineHistory] = {}
@@ -101,9 +101,9 @@ class WorkerViews:
             raise NO_TARGET(name=name, table=shown_name(table))
         send_wish(pipeline.good(), table, wish, by)
 
-    def assess(self, name: str) -> Mapping[str, Any]:
-        """Check it in a separate process."""
-        return assess(name, self._assessing(name))
+    def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
+        """Check it in a separate process; with `probe`, try its servers there."""
+        return assess(name, self._assessing(name, probe), PROBE_PATIENCE if probe else PATIENCE)
 
     def follow_all(self) -> None:
         """Follow the boards of all pipelines that exist, and of no others."""

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wrackline.control.runtime.board.board_follower import BoardFollower
-from wrackline.control.runtime.check import assessment
+from wrackline.control.runtime.check.assessment import assess_file
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
+from wrackline.control.runtime.probe.assess import try_file
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
@@ -111,9 +112,7 @@ def work(
             }
             boards = BoardFollower()
             opened.callback(boards.close)
-            looks = WorkerViews(
-                crew, boards, lambda name: nursery.way(assessment.assess_file, files[name].absolute())
-            )
+            looks = WorkerViews(crew, boards, partial(_assess, nursery, files))
             tell = partial(telling.wrong, WORKER)
             door = opened.enter_context(serve_rest(crew, desks, looks, rest, tell, pages=pages))
             crew.worker = door.worker
@@ -178,3 +177,7 @@ def _redact_all(pipelines: Iterable[Pipeline]) -> Callable[[str], str]:
     """Return what removes the secrets of all of them from a text."""
     redactors = [one.values.redactor for one in pipelines if one.values is not None]
     return lambda text: reduce(lambda left, redactor: redactor.clean(left), redactors, text)
+
+
+def _assess(nursery: Nursery, files: Mapping[str, Path], name: str, probe: bool) -> Begin:  # noqa: FBT001 - one of two ways
+    return nursery.way(try_file if probe else assess_file, files[name].absolute())

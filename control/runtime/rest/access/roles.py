@@ -97,6 +97,7 @@ _TABLE: Final = {
     ),
     Role.OPERATOR: (
         "GET /connectors/{name}/assessment",  # starts a process, and Spark for a lakehouse
+        "POST /connectors/{name}/assessment",  # writes to each server, and removes it again
         "PUT /connectors/{name}/topics/reset",
         "PUT /connectors/{name}/pause",
         "PUT /connectors/{name}/stop",

@@ -213,6 +213,16 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "Assessment": _object(
         pipeline=_TEXT, ok={"type": "boolean"}, findings=_list(_ref("Finding")), at_ms={"type": "integer"}
     ),
+    "TriedAssessment": _object(
+        pipeline=_TEXT,
+        ok={"type": "boolean"},
+        verdict={"type": "string", "enum": ["good", "errors", "warnings"]},
+        findings=_list(_ref("Finding")),
+        accepted=_list(_object(id=_TEXT, reason=_TEXT, applies={"type": "boolean"})),
+        trials=_list({"type": "object"}),
+        forecast={"type": ["object", "null"]},
+        at_ms={"type": "integer"},
+    ),
     "Finding": {
         **_object(
             id=_TEXT,

@@ -127,6 +127,11 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /connectors/{name}/assessment": RouteDescription(
         "Check a connector, and report the findings", {200: "Assessment"}, errors=_ASKS
     ),
+    "POST /connectors/{name}/assessment": RouteDescription(
+        "Check a connector, try each of its servers, and forecast its first read",
+        {200: "TriedAssessment"},
+        errors=_ASKS,
+    ),
     "GET /connectors/{name}/requests": RouteDescription(
         "Report the state of all requests", {200: "Requests"}, errors=_ASKS
     ),

@@ -3,9 +3,11 @@
     GET /connectors/{name}/tables        both sides of each table, as `wrackline status`
     GET /connectors/{name}/lag           how far each step is behind
     GET /connectors/{name}/assessment    its findings, as `wrackline check`
+    POST /connectors/{name}/assessment   the same after each server was tried, as `wrackline assess --probe`
 
 In: what looks at pipelines.  Out: routes.  Each look may ask Kafka, a database or a target, and changes
-nothing there.  It is made once at a time for each pipeline, and its answer is valid for a while.
+nothing there; a trial removes what it wrote.  It is made once at a time for each pipeline, and its answer is
+valid for a while.
 """
 
 from collections.abc import Container, Mapping
@@ -36,8 +38,8 @@ class PipelineViews(Protocol):
         """Ask both sides."""
         ...
 
-    def assess(self, name: str) -> Mapping[str, Any]:
-        """Return the findings."""
+    def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
+        """Return the findings; with `probe`, each server is tried too."""
         ...
 
 
@@ -64,12 +66,21 @@ def routes(looks: PipelineViews, once: AnswerCache | None = None) -> APIRouter:
     @made.get("/assessment")
     async def assessment(name: str) -> Response:
         """Return the findings; a request soon after gets the same answer."""
+        return await assess(name, probe=False)
+
+    @made.post("/assessment")
+    async def trial(name: str) -> Response:
+        """Try each server as well, with a forecast; what is written there is removed again."""
+        return await assess(name, probe=True)
+
+    async def assess(name: str, *, probe: bool) -> Response:
         _refuse_unknown(looks, name)
 
-        def assess() -> dict[str, Any]:
-            return {"pipeline": name, **looks.assess(name), "at_ms": now_ms()}
+        def look() -> dict[str, Any]:
+            return {"pipeline": name, **looks.assess(name, probe=probe), "at_ms": now_ms()}
 
-        return Answer(await asked.answer(("assessment", name), assess, _ASSESSMENT_S))
+        kind = "trial" if probe else "assessment"
+        return Answer(await asked.answer((kind, name), look, _ASSESSMENT_S))
 
     return made
 

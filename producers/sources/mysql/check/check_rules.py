@@ -5,7 +5,7 @@ error.  `{keep}` and `{stays}` set a setting so that it survives a restart: SET 
 which has no such statement, SET GLOBAL and the line in its file.
 """
 
-from wrackline.schemas.language.findings import Severity, rule
+from wrackline.schemas.language.findings import Severity, fix, rule
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
@@ -72,6 +72,12 @@ BINLOG_FORMAT = rule(
     "binlog_format is {format}",
     "a change that is logged as a statement does not say which rows it changed, and stops the pipeline",
     "as an administrator: {keep} binlog_format = ROW{stays}; sessions that are open keep their old value",
+    fix(
+        "mysql.binlog_format",
+        "{keep} binlog_format = ROW",
+        "administrator",
+        undo="{keep} binlog_format = {format}",
+    ),
 )
 BINLOG_ROW_IMAGE = rule(
     "mysql.binlog_row_image",
@@ -80,6 +86,12 @@ BINLOG_ROW_IMAGE = rule(
     "binlog_row_image is {image}",
     "a change does not contain the columns that it did not touch, and its table is set aside",
     "as an administrator: {keep} binlog_row_image = FULL{stays}; sessions that are open keep their old value",
+    fix(
+        "mysql.binlog_row_image",
+        "{keep} binlog_row_image = FULL",
+        "administrator",
+        undo="{keep} binlog_row_image = {image}",
+    ),
 )
 BINLOG_ROW_METADATA = rule(
     "mysql.binlog_row_metadata",
@@ -88,6 +100,12 @@ BINLOG_ROW_METADATA = rule(
     "binlog_row_metadata is {metadata}",
     "a change does not say which columns its values belong to, and stops the pipeline",
     "as an administrator: {keep} binlog_row_metadata = FULL{stays}",
+    fix(
+        "mysql.binlog_row_metadata",
+        "{keep} binlog_row_metadata = FULL",
+        "administrator",
+        undo="{keep} binlog_row_metadata = {metadata}",
+    ),
 )
 LOG_LEAVES_OUT = rule(
     "mysql.log_leaves_out",
@@ -116,6 +134,13 @@ RETENTION_SHORT = rule(
     " read again",
     "as an administrator: {keep} binlog_expire_logs_seconds = 259200{stays}; on Amazon RDS: CALL"
     " mysql.rds_set_configuration('binlog retention hours', 72)",
+    fix(
+        "mysql.retention_short",
+        "{keep} binlog_expire_logs_seconds = 259200",
+        "administrator",
+        undo="{keep} binlog_expire_logs_seconds = {seconds}",
+        safe=False,
+    ),
 )
 LOG_SIZE_LIMIT = rule(
     "mysql.log_size_limit",
@@ -148,6 +173,13 @@ GTIDS_LOOSE = rule(
     "a transaction whose number is below the one before it is skipped when the pipeline continues by GTID"
     " on another server",
     "as an administrator: {keep} gtid_strict_mode = ON{stays}",
+    fix(
+        "mysql.gtids_loose",
+        "{keep} gtid_strict_mode = ON",
+        "administrator",
+        undo="{keep} gtid_strict_mode = OFF",
+        safe=False,
+    ),
 )
 
 # Marks
@@ -158,6 +190,12 @@ COMMITS_UNORDERED = rule(
     "binlog_order_commits is OFF, and the server's transactions have no GTIDs",
     "a row that was read could be older than a change of it in the log",
     "as an administrator: {keep} binlog_order_commits = ON{stays}",
+    fix(
+        "mysql.commits_unordered",
+        "{keep} binlog_order_commits = ON",
+        "administrator",
+        undo="{keep} binlog_order_commits = OFF",
+    ),
 )
 SERVER_READ_ONLY = rule(
     "mysql.server_read_only",
@@ -177,6 +215,12 @@ READER_FORBIDDEN = rule(
     "{account} has no REPLICATION SLAVE",
     _STOPS,
     "as an administrator: GRANT REPLICATION SLAVE ON *.* TO {account}",
+    fix(
+        "mysql.replication_slave_missing",
+        "GRANT REPLICATION SLAVE ON *.* TO {account}",
+        "administrator",
+        undo="REVOKE REPLICATION SLAVE ON *.* FROM {account}",
+    ),
 )
 STATUS_FORBIDDEN = rule(
     "mysql.replication_client_missing",
@@ -185,6 +229,12 @@ STATUS_FORBIDDEN = rule(
     "{account} has no REPLICATION CLIENT, which MariaDB calls BINLOG MONITOR",
     _STOPS,
     "as an administrator: GRANT REPLICATION CLIENT ON *.* TO {account}",
+    fix(
+        "mysql.replication_client_missing",
+        "GRANT REPLICATION CLIENT ON *.* TO {account}",
+        "administrator",
+        undo="REVOKE REPLICATION CLIENT ON *.* FROM {account}",
+    ),
 )
 XA_FORBIDDEN = rule(
     "mysql.xa_recover_missing",
@@ -194,4 +244,10 @@ XA_FORBIDDEN = rule(
     "a pipeline that starts while one is prepared does not wait for it, and stops when it is committed,"
     " because its rows are in the log before the position from which it is read",
     "as an administrator: GRANT XA_RECOVER_ADMIN ON *.* TO {account}; not needed if no application uses XA",
+    fix(
+        "mysql.xa_recover_missing",
+        "GRANT XA_RECOVER_ADMIN ON *.* TO {account}",
+        "administrator",
+        undo="REVOKE XA_RECOVER_ADMIN ON *.* FROM {account}",
+    ),
 )

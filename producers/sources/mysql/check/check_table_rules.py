@@ -1,6 +1,6 @@
 """All findings about MySQL and MariaDB tables, each with the SQL that solves it; not when they apply."""
 
-from wrackline.schemas.language.findings import Severity, rule
+from wrackline.schemas.language.findings import Severity, fix, rule
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 
@@ -38,6 +38,12 @@ SELECT_MISSING = rule(
     "{account} has no SELECT on {table_name}, or not on every column that is copied",
     "the table's rows can't be read",
     "as an administrator: GRANT SELECT ON {table_name} TO {account}",
+    fix(
+        "mysql.select_missing",
+        "GRANT SELECT ON {table_name} TO {account}",
+        "administrator",
+        undo="REVOKE SELECT ON {table_name} FROM {account}",
+    ),
 )
 SIGNAL_MISSING = rule(
     "mysql.signal_table_unwritable",
@@ -47,6 +53,12 @@ SIGNAL_MISSING = rule(
     "changes are copied, existing rows are not",
     "as an administrator: CREATE TABLE IF NOT EXISTS {table_name} (id varchar(80) PRIMARY KEY, type"
     " varchar(32) NOT NULL, data varchar(2048)); GRANT SELECT, INSERT ON {table_name} TO {account}",
+    fix(
+        "mysql.signal_table_unwritable",
+        "CREATE TABLE IF NOT EXISTS {table_name} (id varchar(80) PRIMARY KEY, type varchar(32) NOT NULL, data varchar(2048)); GRANT SELECT, INSERT ON {table_name} TO {account}",
+        "administrator",
+        undo="REVOKE SELECT, INSERT ON {table_name} FROM {account}",
+    ),
 )
 KEY_UNPROVEN = rule(
     "mysql.key_unproven",
@@ -76,6 +88,7 @@ KEY_RIGHTS = rule(
     "changes are copied, the table's existing rows are not",
     "as an administrator: GRANT {right} TO {account}; or give the table a key, or name columns that"
     " identify its rows: message.key.columns",
+    fix("mysql.key_rights_missing", "GRANT {right} TO {account}", "administrator"),
 )
 NO_TRANSACTIONS = rule(
     "mysql.no_transactions",

@@ -144,7 +144,9 @@ def _rule_findings(look: PgLook) -> Iterator[Finding]:
 PROBES: Final[Sequence[Probe[PgLook]]] = (
     Probe(lambda look: check_server.version(look.facts)),
     Probe(lambda look: check_server.limits(look.facts, look.wanted)),
-    Probe(lambda look: check_server.log_access(look.server), lambda look: look.facts.logical, STOPS),
+    Probe(
+        lambda look: check_server.log_access(look.server, look.role), lambda look: look.facts.logical, STOPS
+    ),
     Probe(lambda look: check_slot.findings(look.connection, look.facts, look.wanted)),
     Probe(lambda look: check_messages.findings(look.connection, look.wanted.role)),
     Probe(_absent_findings),

@@ -15,7 +15,7 @@ from wrackline.producers.sources.postgres.connect.quoting import identifier
 from wrackline.producers.sources.postgres.discover.discover import PgCatalogue
 from wrackline.producers.sources.postgres.follow import publication_fit
 from wrackline.producers.sources.postgres.follow.publication_fit import PgPublication, PgPublishedTable
-from wrackline.schemas.language.findings import Finding
+from wrackline.schemas.language.findings import Finding, fix
 from wrackline.schemas.settings.filters import ColumnRules
 
 _MAY_CREATE = """
@@ -66,14 +66,22 @@ def left_out_findings(
         elif table.partitioned and not found.via_root:
             yield error_finding(publication_fit.leaves(name, table.id), table.id)
         else:
-            yield error_finding(publication_fit.lacks(name, [table.id]), table.id)
+            change = f"ALTER PUBLICATION {identifier(name)} {{}} TABLE {table.quoted}"
+            added = fix(
+                publication_fit.PUBLICATION_LACKS.code,
+                change.format("ADD"),
+                "owner",
+                undo=change.format("DROP"),
+            )
+            yield error_finding(publication_fit.lacks(name, [table.id]), table.id, fixes=(added,))
 
 
 def skipped_findings(name: str, found: PgPublication, skipped: frozenset[str]) -> Iterator[Finding]:
     """Name the operations that the publication leaves out."""
     error = publication_fit.skips(found, name, skipped)
     if error is not None:
-        yield error_finding(error)
+        every = f"ALTER PUBLICATION {identifier(name)} SET (publish = 'insert, update, delete, truncate')"
+        yield error_finding(error, fixes=(fix(error.code, every, "owner", safe=False),))
 
 
 def _of_table(

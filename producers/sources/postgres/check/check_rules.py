@@ -5,7 +5,7 @@ error.  Names in SQL are quoted by the server.  An error that ends a start or a 
 shows that error (`error_finding`), so each thing is said in one place.
 """
 
-from wrackline.schemas.language.findings import Severity, rule
+from wrackline.schemas.language.findings import Severity, fix, rule
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
@@ -62,6 +62,12 @@ DDL_SECRET_HIDDEN = rule(
     " distinguished from forged ones",
     "its messages are ignored, and changes of tables are found by looking at the catalogue",
     "as the sequence's owner: GRANT SELECT ON SEQUENCE {sequence} TO {role}",
+    fix(
+        "pg.ddl_secret_hidden",
+        "GRANT SELECT ON SEQUENCE {sequence} TO {role}",
+        "owner",
+        undo="REVOKE SELECT ON SEQUENCE {sequence} FROM {role}",
+    ),
 )
 MESSAGES_PUBLIC = rule(
     "pg.messages_public",
@@ -81,6 +87,14 @@ SENDERS_FEW = rule(
     "{used} of {most} WAL senders are in use",
     "a standby or a pipeline that reconnects may find no free one",
     "as a superuser: ALTER SYSTEM SET max_wal_senders = {more}; then restart the server",
+    fix(
+        "pg.wal_senders_few",
+        "ALTER SYSTEM SET max_wal_senders = {more}",
+        "superuser",
+        undo="ALTER SYSTEM RESET max_wal_senders",
+        safe=False,
+        restart=True,
+    ),
 )
 SENDER_TIMEOUT_OFF = rule(
     "pg.wal_sender_timeout_off",
@@ -89,6 +103,12 @@ SENDER_TIMEOUT_OFF = rule(
     "wal_sender_timeout is 0",
     "a broken connection keeps the slot in use, and no other process can take over",
     "as a superuser: ALTER SYSTEM SET wal_sender_timeout = '60s'; SELECT pg_reload_conf()",
+    fix(
+        "pg.wal_sender_timeout_off",
+        "ALTER SYSTEM SET wal_sender_timeout = '60s'; SELECT pg_reload_conf()",
+        "superuser",
+        undo="ALTER SYSTEM RESET wal_sender_timeout; SELECT pg_reload_conf()",
+    ),
 )
 SENDER_TIMEOUT_SHORT = rule(
     "pg.wal_sender_timeout_short",
@@ -98,6 +118,12 @@ SENDER_TIMEOUT_SHORT = rule(
     "the stream breaks whenever the worker is busy for a moment",
     "as a superuser: ALTER SYSTEM SET wal_sender_timeout = '60s'; SELECT pg_reload_conf();"
     " or lower status.update.interval.ms",
+    fix(
+        "pg.wal_sender_timeout_short",
+        "ALTER SYSTEM SET wal_sender_timeout = '60s'; SELECT pg_reload_conf()",
+        "superuser",
+        undo="ALTER SYSTEM RESET wal_sender_timeout; SELECT pg_reload_conf()",
+    ),
 )
 KEEP_UNLIMITED = rule(
     "pg.slot_keep_unlimited",
@@ -107,6 +133,13 @@ KEEP_UNLIMITED = rule(
     "while the pipeline is stopped the server keeps all its log, and the server stops when the disk is full",
     "as a superuser, with about half of the disk's free space: ALTER SYSTEM SET max_slot_wal_keep_size ="
     " '50GB'; SELECT pg_reload_conf(); and set an alarm on the pipeline's lag",
+    fix(
+        "pg.slot_keep_unlimited",
+        "ALTER SYSTEM SET max_slot_wal_keep_size = '50GB'; SELECT pg_reload_conf()",
+        "superuser",
+        undo="ALTER SYSTEM RESET max_slot_wal_keep_size; SELECT pg_reload_conf()",
+        safe=False,
+    ),
 )
 IDLE_TIMEOUT = rule(
     "pg.slot_idle_timeout",
@@ -115,6 +148,12 @@ IDLE_TIMEOUT = rule(
     "idle_replication_slot_timeout is {seconds} s",
     "after a stop of that length the tables must be read again",
     "as a superuser: ALTER SYSTEM SET idle_replication_slot_timeout = 0; SELECT pg_reload_conf()",
+    fix(
+        "pg.slot_idle_timeout",
+        "ALTER SYSTEM SET idle_replication_slot_timeout = 0; SELECT pg_reload_conf()",
+        "superuser",
+        undo="ALTER SYSTEM RESET idle_replication_slot_timeout; SELECT pg_reload_conf()",
+    ),
 )
 STANDBY_OLD = rule(
     "pg.standby",
@@ -157,6 +196,13 @@ SLOT_UNRESERVED = rule(
     "{slot} keeps {retained} of log, beyond max_slot_wal_keep_size",
     "at one of the next checkpoints the slot is lost, and the tables must be read again",
     _RAISE,
+    fix(
+        "pg.slot_unreserved",
+        "ALTER SYSTEM SET max_slot_wal_keep_size = '{more}'; SELECT pg_reload_conf()",
+        "superuser",
+        undo="ALTER SYSTEM RESET max_slot_wal_keep_size; SELECT pg_reload_conf()",
+        safe=False,
+    ),
 )
 SLOT_NEAR_LIMIT = rule(
     "pg.slot_near_limit",
@@ -165,6 +211,13 @@ SLOT_NEAR_LIMIT = rule(
     "{slot} keeps {retained} of log, more than half of max_slot_wal_keep_size ({limit})",
     "when it keeps more than the limit it is lost, and the tables must be read again",
     _RAISE,
+    fix(
+        "pg.slot_near_limit",
+        "ALTER SYSTEM SET max_slot_wal_keep_size = '{more}'; SELECT pg_reload_conf()",
+        "superuser",
+        undo="ALTER SYSTEM RESET max_slot_wal_keep_size; SELECT pg_reload_conf()",
+        safe=False,
+    ),
 )
 
 # The publication
@@ -175,6 +228,7 @@ PUBLICATION_FORBIDDEN = rule(
     "there is no publication {publication}; {role} may not create it ({why})",
     "the pipeline does not start",
     "as the tables' owner: {create}",
+    fix("pg.publication_forbidden", "{create}", "owner", undo="DROP PUBLICATION {publication}"),
 )
 PUBLICATION_ROW_FILTER = rule(
     "pg.publication_row_filter",
@@ -203,6 +257,12 @@ USAGE_MISSING = rule(
     "{role} has no USAGE on the schema of {table_name}",
     "the table's rows can't be read",
     "as its owner: GRANT USAGE ON SCHEMA {schema_name} TO {role}",
+    fix(
+        "pg.usage_missing",
+        "GRANT USAGE ON SCHEMA {schema_name} TO {role}",
+        "owner",
+        undo="REVOKE USAGE ON SCHEMA {schema_name} FROM {role}",
+    ),
 )
 SELECT_MISSING = rule(
     "pg.select_missing",
@@ -211,6 +271,12 @@ SELECT_MISSING = rule(
     "{role} has no SELECT on {table_name}",
     "the table's rows can't be read",
     "as its owner: GRANT SELECT ON {table_name} TO {role}",
+    fix(
+        "pg.select_missing",
+        "GRANT SELECT ON {table_name} TO {role}",
+        "owner",
+        undo="REVOKE SELECT ON {table_name} FROM {role}",
+    ),
 )
 ROW_SECURITY = rule(
     "pg.row_security",
@@ -219,6 +285,13 @@ ROW_SECURITY = rule(
     "policies of {table_name} apply to {role}",
     "the table's existing rows are not read (pg.rows_hidden), although the log contains its changes",
     "as a superuser: ALTER ROLE {role} BYPASSRLS",
+    fix(
+        "pg.row_security",
+        "ALTER ROLE {role} BYPASSRLS",
+        "superuser",
+        undo="ALTER ROLE {role} NOBYPASSRLS",
+        safe=False,
+    ),
 )
 UNLOGGED = rule(
     "pg.unlogged",
@@ -227,6 +300,13 @@ UNLOGGED = rule(
     "{table_name} is unlogged",
     "its changes are in no log",
     "as its owner: ALTER TABLE {table_name} SET LOGGED",
+    fix(
+        "pg.unlogged",
+        "ALTER TABLE {table_name} SET LOGGED",
+        "owner",
+        undo="ALTER TABLE {table_name} SET UNLOGGED",
+        safe=False,
+    ),
 )
 KEY_UNPROVEN = rule(
     "pg.key_unproven",
@@ -280,6 +360,12 @@ IDENTITY_NOTHING = rule(
     "{leaf} has REPLICA IDENTITY NOTHING",
     "once it is published, every UPDATE and DELETE of it fails in the application",
     "as its owner: ALTER TABLE {leaf} REPLICA IDENTITY {wanted}",
+    fix(
+        "pg.identity_nothing",
+        "ALTER TABLE {leaf} REPLICA IDENTITY {wanted}",
+        "owner",
+        undo="ALTER TABLE {leaf} REPLICA IDENTITY NOTHING",
+    ),
 )
 IDENTITY_MISSING = rule(
     "pg.identity_missing",
@@ -288,6 +374,12 @@ IDENTITY_MISSING = rule(
     "{leaf} has no primary key, and its replica identity is the default",
     "once it is published, every UPDATE and DELETE of it fails in the application",
     "as its owner: ALTER TABLE {leaf} REPLICA IDENTITY {wanted}",
+    fix(
+        "pg.identity_missing",
+        "ALTER TABLE {leaf} REPLICA IDENTITY {wanted}",
+        "owner",
+        undo="ALTER TABLE {leaf} REPLICA IDENTITY DEFAULT",
+    ),
 )
 IDENTITY_OTHER = rule(
     "pg.identity_other",
@@ -297,6 +389,7 @@ IDENTITY_OTHER = rule(
     "a delete would not say which row of the copy it belongs to, so the table is set aside when its first"
     " change arrives",
     "as its owner: ALTER TABLE {leaf} REPLICA IDENTITY {wanted}",
+    fix("pg.identity_other", "ALTER TABLE {leaf} REPLICA IDENTITY {wanted}", "owner"),
 )
 PARTITIONS_SILENT = rule(
     "pg.partitions_silent",

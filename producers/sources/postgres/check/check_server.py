@@ -3,17 +3,19 @@
 PgServerFacts, the settings  ->  findings
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from wrackline.producers.kit.preflight.probes import error_finding
 from wrackline.producers.sources.postgres.check import check_rules as rules
 from wrackline.producers.sources.postgres.connect.connect import Connection, PgServer
+from wrackline.producers.sources.postgres.connect.login_refusals import REPLICATION_REFUSED
 from wrackline.producers.sources.postgres.connect.quoting import slot_name
 from wrackline.producers.sources.postgres.follow import publication
 from wrackline.producers.sources.postgres.log.slot import FAILOVER_SINCE, FAILOVER_UNSUPPORTED, WAL_LEVEL
-from wrackline.schemas.language.findings import Finding
+from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.language.findings import Finding, fix
 from wrackline.schemas.settings.settings_registry import Values
 
 OLDEST, NEWEST = 14, 18
@@ -109,7 +111,15 @@ def version(facts: PgServerFacts) -> Iterator[Finding]:
 def limits(facts: PgServerFacts, wanted: PgCheckSettings) -> Iterator[Finding]:
     """Report what the server's settings do not allow."""
     if not facts.logical:
-        yield error_finding(WAL_LEVEL(reason=f"wal_level is {facts.wal_level}"))
+        logical = fix(
+            WAL_LEVEL.code,
+            "ALTER SYSTEM SET wal_level = logical",
+            "superuser",
+            undo=f"ALTER SYSTEM SET wal_level = {facts.wal_level}",
+            safe=False,
+            restart=True,
+        )
+        yield error_finding(WAL_LEVEL(reason=f"wal_level is {facts.wal_level}"), fixes=(logical,))
     if facts.senders_used >= facts.senders:
         yield rules.SENDERS_FEW(used=facts.senders_used, most=facts.senders, more=facts.senders + 10)
     if facts.sender_timeout == 0:
@@ -124,7 +134,12 @@ def limits(facts: PgServerFacts, wanted: PgCheckSettings) -> Iterator[Finding]:
         yield rules.FAILOVER_UNSYNCED()
 
 
-def log_access(server: PgServer) -> Sequence[Finding]:
+def log_access(server: PgServer, role: str) -> Iterator[Finding]:
     """Open a replication connection: this tests the role's right to it, pg_hba.conf and a free sender."""
-    server.replicate().finish()
-    return ()
+    try:
+        server.replicate().finish()
+    except OperatorNeeded as error:
+        if error.code != REPLICATION_REFUSED.code:
+            raise
+        granted, taken = f"ALTER ROLE {role} REPLICATION", f"ALTER ROLE {role} NOREPLICATION"
+        yield error_finding(error, fixes=(fix(error.code, granted, "superuser", undo=taken),))
