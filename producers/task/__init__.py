@@ -8,6 +8,7 @@ asked to stop.
     partition_opener.py  opens a source partition at its committed position
     task_observers.py    what a task reports to the parts that keep its status, metrics and log
     assembly.py          makes a task from a pipeline's settings
+    retries.py           whether a task that failed is tried again
     task_limits.py       how far it reads ahead, how long it waits; its clocks
     background.py        one call in a thread of its own
     heartbeat_loop.py    makes a source write to its log while nothing else does

@@ -278,7 +278,9 @@ def _policy(values: Values) -> CutPolicy:
 
 def limits(values: Values) -> TaskLimits:
     """Return how often a pipeline tries again, and how long it waits."""
+    in_all = values.integer("errors.retry.timeout")
     return TaskLimits(
         most_tries=values.integer("errors.max.retries"),
+        most_seconds=None if in_all < 0 else in_all / 1000,
         longest_wait=values.integer("retriable.restart.connector.wait.ms") / 1000,
     )

@@ -33,6 +33,7 @@ class TaskLimits:
     slice_beside_others: float = 0.01  # the same if there are several streams
     longest_pause: float = 1.0  # from a commit to its confirmation
     most_tries: int = -1  # no limit
+    most_seconds: float | None = None  # of failures in a row; None: no limit
     longest_wait: float = 10.0  # before a try
     patience: float = 5.0  # with Kafka, when the task is asked to stop
 

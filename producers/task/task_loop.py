@@ -24,6 +24,7 @@ from wrackline.producers.reading.interleave import ReopenError
 from wrackline.producers.task import background, memory_tuning
 from wrackline.producers.task.partition_opener import PartitionOpener
 from wrackline.producers.task.partition_run import PartitionRun, RunningCommit
+from wrackline.producers.task.retries import Retries
 from wrackline.producers.task.task_limits import PAUSED, TaskLimits
 from wrackline.producers.task.task_observers import Health, TaskObserver
 from wrackline.schemas.errors import Definite, Transient
@@ -50,7 +51,7 @@ class Task:
 
     def run(self) -> None:
         """Publish until asked to stop, or all is done; raise errors that need an operator, or too many."""
-        tries = 0
+        retries = Retries()
         try:
             while not self._stopping.is_set():
                 try:
@@ -65,12 +66,11 @@ class Task:
                     if not self._lanes.begins_anew(error):
                         raise
                 except Transient as error:
-                    tries = 1 if self._progressed else tries + 1
+                    before = Retries() if self._progressed else retries
                     self._progressed = False
-                    if 0 <= self._limits.most_tries < tries:
-                        raise
+                    retries = before.failed(error, self._clock(), self._limits)
                     self._witness.health(Health.RECOVERING, error)
-                    self._stopping.wait(self._limits.wait_before(tries, self._chance()))
+                    self._stopping.wait(self._limits.wait_before(retries.tries, self._chance()))
         finally:
             self._ended(background.start_call(self._publisher.close, "close"))
 

@@ -10,7 +10,8 @@ Each pipeline has its own internal topics, `wrackline-<name>-*`: a partition of 
 writer, and without a group nothing assigns partitions.  A second run of the same pipeline claims a newer
 generation; the first run notices that when it is fenced, reports it and ends.
 
-The run waits for a server that is not there yet as for one that goes away later: errors.max.retries counts.
+The run waits for a server that is not there yet as for one that goes away later: errors.max.retries counts,
+and errors.retry.timeout.
 """
 
 import random
@@ -47,6 +48,7 @@ from wrackline.producers.kafka.ownership import Ownership
 from wrackline.producers.observe.log_lag_poller import poll_logs
 from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.task import assembly, background
+from wrackline.producers.task.retries import Retries
 from wrackline.producers.task.task_limits import Clocks, TaskLimits
 from wrackline.producers.task.task_loop import Task
 from wrackline.producers.task.task_observers import Health
@@ -178,16 +180,14 @@ def _work(
     chance: Callable[[], float],
 ) -> None:
     """Begin, again and again while a retry may help, and run the task."""
-    tries = 0
+    retries = Retries()
     while not stopping.is_set():
         try:
             task, opened = begin()
         except Transient as error:
-            tries += 1
-            if 0 <= limits.most_tries < tries:
-                raise
+            retries = retries.failed(error, time.monotonic(), limits)
             narration.health(Health.RECOVERING, error)
-            stopping.wait(limits.wait_before(tries, chance()))
+            stopping.wait(limits.wait_before(retries.tries, chance()))
         else:
             with opened:
                 task.run()

@@ -105,9 +105,9 @@ CONSUME = (
     Setting(
         "errors.retry.timeout",
         SettingKind.LONG,
-        "For how many milliseconds a table's batch is retried after a transient error before the table"
-        " stops; -1 is without limit. Time during which Kafka or the schema registry is unavailable does"
-        " not count.",
+        "For how many milliseconds a transient error is retried; -1 is without limit. Then the source's task"
+        " is FAILED, and a table of the target stops. Time during which Kafka or the schema registry is"
+        " unavailable does not count.",
         "-1",
         Importance.MEDIUM,
         "Failures",

@@ -312,6 +312,19 @@ def test_a_pipeline_that_needs_an_operator_fails_while_the_other_streams(
     assert "c4n4ry" not in working.text
 
 
+def test_a_pipeline_whose_database_stays_away_for_the_set_time_fails_and_says_why(
+    worlds: tuple[World, World], start: Callable[..., Working]
+) -> None:
+    one, _ = worlds
+    text = one.file.read_text().replace(f"port = {one.database.server.port}", "port = 1")
+    one.file.write_text("errors.retry.timeout = 400\n" + text)
+    working = start(one)
+    failed = working.waits_for(one.prefix, "FAILED")
+    assert (failed["error"]["code"], failed["exit"]) == ("task.given_up", Exit.OPERATOR)
+    assert "pg.unreachable" in failed["error"]["sentence"]
+    assert len(working.told(one.prefix, "STARTING")) == 1, "nothing is tried again by itself"
+
+
 @pytest.mark.full
 def test_a_table_that_is_set_aside_is_named_by_rest_while_its_task_runs(
     worlds: tuple[World, World], start: Callable[..., Working]

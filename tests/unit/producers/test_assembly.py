@@ -15,8 +15,8 @@ def values(**given: str) -> Values:
 
 def test_tries_and_waits_are_the_settings() -> None:
     given = {"errors.max.retries": "3", "retriable.restart.connector.wait.ms": "250"}
-    limits = assembly.limits(values(**given))
-    assert (limits.most_tries, limits.longest_wait) == (3, 0.25)
+    limits = assembly.limits(values(**given, **{"errors.retry.timeout": "1500"}))
+    assert (limits.most_tries, limits.longest_wait, limits.most_seconds) == (3, 0.25, 1.5)
     assert assembly.limits(values()) == TaskLimits()
 
 

@@ -25,10 +25,11 @@ from wrackline.producers.kafka.publisher import Publisher
 from wrackline.producers.task.memory_tuning import collect_rarely
 from wrackline.producers.task.partition_opener import SnapshotOptions, SourcePartitionOpener
 from wrackline.producers.task.partition_run import PartitionRun
+from wrackline.producers.task.retries import GIVEN_UP
 from wrackline.producers.task.task_limits import Clocks, TaskLimits
 from wrackline.producers.task.task_loop import Task
 from wrackline.producers.task.task_observers import Health
-from wrackline.schemas.errors import Transient, WracklineError, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.offsets_records import Offset, PositionKey, canonical_json
 from wrackline.schemas.kafka.topic_names import Naming
@@ -119,6 +120,7 @@ def run(
     kind: type[SourcePartitionOpener],
     changes: Sequence[Change] = (),
     tell: Callable[[WracklineError], None] = lambda _: None,
+    limits: TaskLimits | None = None,
 ) -> None:
     """Run a task over two logs until it is stopped; each has these changes."""
     clock, registry = notes.clock, Registry()
@@ -137,7 +139,7 @@ def run(
         moments=Clocks(clock, lambda: 0, lambda: 0.5),
     )
     publisher = cast("Publisher", notes)
-    limits = TaskLimits(longest_wait=0.0)
+    limits = limits or TaskLimits(longest_wait=0.0)
     task = Task(lanes, publisher, notes, limits, clock=clock, chance=lambda: 0.5, stopping=notes.stopping)
     task.run()
 
@@ -200,3 +202,29 @@ def test_what_a_try_held_is_freed_before_the_next_one() -> None:
     with collect_rarely():
         run(Failing(NOWHERE, Ticking()), Watched)
     assert before == [0, 2, 2], "the last try's is asked whose topic was refused, until its log is open again"
+
+
+class FailingSlowly(Notes):
+    """Kafka refuses some transactions, and each refusal takes long."""
+
+    def __init__(self, *fails: bool) -> None:
+        super().__init__(NOWHERE, Ticking())
+        self.fails = list(fails)
+
+    def publish(self, publications: Sequence[Publication]) -> float:
+        if self.fails and self.fails.pop(0):
+            self.clock.now += 50.0
+            raise FAILS(number=0)
+        return super().publish(publications)
+
+    def health(self, health: Health, error: Exception | None) -> None:
+        del error
+        if health is Health.RUNNING and not self.fails:
+            self.stopping.set()
+
+
+def test_a_task_is_given_up_only_if_nothing_succeeds_for_the_set_time() -> None:
+    limits = TaskLimits(longest_wait=0.0, most_seconds=60.0)
+    run(FailingSlowly(*[True, False] * 3), SourcePartitionOpener, limits=limits)
+    with pytest.raises(OperatorNeeded, match=GIVEN_UP.code):
+        run(FailingSlowly(*[True] * 3), SourcePartitionOpener, limits=limits)
