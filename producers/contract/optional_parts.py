@@ -86,6 +86,17 @@ class Surveying(Protocol):
 
 
 @runtime_checkable
+class Proving(Protocol):
+    """A source that knows whether an index keeps a key unique; it may be left out."""
+
+    def unproven(
+        self, partition: SourcePartition, tables: Collection[TableId]
+    ) -> Mapping[TableId, Sequence[str]]:
+        """Return the keys, by message.key.columns, that no unique index proves."""
+        ...
+
+
+@runtime_checkable
 class Beating(Protocol):
     """A source that can write something small into its log by itself; it may be left out."""
 

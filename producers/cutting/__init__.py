@@ -10,5 +10,6 @@ them, and the tables' saved states.
     message_filter.py     which logical messages are published
     table_topics.py       the topic of each table, which no other table may have
     unpublishable.py      tables whose rows can't be published
+    key_memory.py         whether two rows of a table have the same key
     table_fault.py        why a table is set aside, as its saved state says it
 """

@@ -194,7 +194,7 @@ class Cutter:
             UnfitRow: self._unfit,
             Truncate: self._truncate,
             Message: self._message,
-            Progress: self._progress,
+            Progress: lambda step: self._reach(step.position),
             Signal: self._elsewhere,
             Fault: self._fault,
             Appeared: self._coming,
@@ -265,7 +265,7 @@ class Cutter:
         part = RecordBuffer()
         part.put_rows(rows, topic)
         refused = self._left_out.meets(table, topic)
-        taken, too_large = self._left_out.takes(table, part.records, part.size)
+        taken, too_large = self._left_out.takes(table, op, part.records, part.size)
         for fault in (refused, too_large):
             if fault is not None:
                 self._fault(fault)  # after the states: it is the table's last word
@@ -328,7 +328,7 @@ class Cutter:
         self._table_of[topic] = step.table.id
         if (fault := self._left_out.meets(step.table.id, topic, step.ref)) is not None:
             self._fault(fault)
-        if step.ref in self._left_out:
+        if not self._left_out.publishes(step.ref, step.table):
             return
         self._new_topics[topic] = None
         self._add(self._control.shape(step, self._moment()))
@@ -373,6 +373,7 @@ class Cutter:
             if self._open is not None:
                 self._open.counts[self._tables[step.ref]] += 1
             self._unfinished.count(self._topics[step.ref], "t", 1)
+            self._left_out.emptied(self._tables[step.ref])
             self._add((self._topics[step.ref], None, step.value))
         self._cut_if_large(step.upto)
 
@@ -393,9 +394,6 @@ class Cutter:
                 self._add(self._control.end(self._open.id, step.committed_ms, self._open.counts))
         self._open = self._cut = None
         self._ended_ms = step.committed_ms
-        self._reach(step.position)
-
-    def _progress(self, step: Progress) -> None:
         self._reach(step.position)
 
     def _fault(self, step: Fault) -> None:

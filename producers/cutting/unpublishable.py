@@ -2,20 +2,23 @@
 
     a row larger than the limit   ->  left out from that row on: one Fault, reported once
     a topic that Kafka refuses    ->  left out from its shape on: the same
+    a key that two rows have      ->  left out from the second row on: the same
 
 Pure.  Why it is right (INV-4): the fault is kept in the table's state, which is saved at the latest with the
 position that moves past the rows.  The size of a row counts, not of its event: an update may have its row
 twice.
 """
 
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from wrackline.producers.contract.row_chunks import duplicate_key_error
 from wrackline.producers.contract.steps import Fault, RowChange
+from wrackline.producers.cutting.key_memory import KeyMemory
 from wrackline.producers.rows.row_records import Headed, Record
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
-from wrackline.schemas.tables.table import TableId
+from wrackline.schemas.tables.table import TableId, TableSchema
 
 ENVELOPE_BYTES: Final = 1 << 20  # the bytes of an event besides a row's images
 _BEFORE_AT: Final = 5  # behind the schema's id: whether the event has the row before the change
@@ -57,6 +60,7 @@ class UnpublishableTables:
         self._tables: dict[int, TableId] = {}
         self._left: set[TableId] = set()
         self._refs: set[int] = set()
+        self._keys = KeyMemory()
 
     def __contains__(self, ref: int) -> bool:
         """Whether the table of this shape is left out."""
@@ -71,32 +75,50 @@ class UnpublishableTables:
         error = self._refused.pop(topic, None)
         return None if error is None else self._leave(table, error)
 
+    def publishes(self, ref: int, table: TableSchema) -> bool:
+        """Take a shape, in which the settings may have chosen the key; return whether it is published."""
+        self._keys.shape(ref, table)
+        return ref not in self._refs
+
+    def emptied(self, table: TableId) -> None:
+        """Take that a table has no rows."""
+        self._keys.emptied(table)
+
     def takes(
-        self, table: TableId, records: Iterable[Record | Headed], size: int
+        self, table: TableId, op: str, records: Sequence[Record | Headed], size: int
     ) -> tuple[bool, Fault | None]:
-        """Return whether rows that were read, of this many bytes, are published, and the fault if not."""
+        """Return whether rows that were read, or a `t`, are published, and the fault if not."""
         if table in self._left:
             return False, None
         if size > self._bounds.surely_fits:
             for _, key, value in (record[:3] for record in records):
                 if (excess := self._bounds.excess("r", key, value or b"")) is not None:
                     return False, self._leave(table, self._too_large(table, excess))
+        if op == "t":
+            self.emptied(table)
+        else:
+            self._keys.read(table, (record[1] for record in records))
         return True, None
 
     def split_rows(self, rows: Sequence[RowChange], size: int) -> tuple[Sequence[RowChange], Sequence[Fault]]:
         """Return the rows of a batch of so many bytes that are published, and the faults of the others."""
-        if size <= self._bounds.surely_fits:
+        doubled = self._keys.rows(rows)
+        if size <= self._bounds.surely_fits and not doubled:
             return [row for row in rows if row[0] not in self._refs] if self._refs else rows, ()
         kept, found = [], []
-        for row in rows:
-            if row[0] in self._refs:
+        for place, row in enumerate(rows):
+            ref, op, key, value, _ = row
+            if ref in self._refs:
                 continue
-            excess = self._bounds.excess(row[1], row[2], row[3])
-            if excess is None:
-                kept.append(row)
-            else:
-                table = self._tables[row[0]]
+            if doubled.get(ref) == place:
+                table = self._tables[ref]
+                error = duplicate_key_error(table, self._keys.columns(ref), None)
+                found.append(self._leave(table, error))
+            elif (excess := self._bounds.excess(op, key, value)) is not None:
+                table = self._tables[ref]
                 found.append(self._leave(table, self._too_large(table, excess)))
+            else:
+                kept.append(row)
         return kept, found
 
     @staticmethod

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, Self
 
 from wrackline.producers.contract.first_reads import FirstReads
-from wrackline.producers.contract.optional_parts import Renewing
+from wrackline.producers.contract.optional_parts import Proving, Renewing
 from wrackline.producers.contract.snapshot_requests import SnapshotRequest
 from wrackline.producers.contract.source_plugin import Source
 from wrackline.producers.contract.steps import Batch, Commit, Fault, Saved
@@ -42,6 +42,14 @@ OVERRIDE_UNUSED = define(
     "the statement for the first read of {table} is not used, because no captured table has this name",
     hint="name a captured table as schema.table, as the database writes it, in"
     " snapshot.select.statement.overrides; to list them: wrackline snapshot status <pipeline.toml>",
+)
+KEY_UNPROVEN = define(
+    "snapshot.key_unproven",
+    OperatorNeeded,
+    "no unique index proves that {columns}, the key of {table} by message.key.columns, distinguish its rows:"
+    " of two rows with the same key the copy would keep one",
+    hint="make the columns NOT NULL and unique in the database; the SQL, and whether two rows have the same"
+    " key now: wrackline check <pipeline.toml>",
 )
 
 
@@ -108,6 +116,7 @@ class SourcePartitionOpener:
         self._positions: dict[SourcePartition, Saved | None] = {}  # where each log was last opened
         self._lost: dict[SourcePartition, _LostLog] = {}
         self._unused: set[str] = set()  # statements that are not used, reported once
+        self._unproven: set[TableId] = set()  # tables whose keys may not be unique, reported once
 
     @property
     def queued(self) -> int:
@@ -162,6 +171,7 @@ class SourcePartitionOpener:
         named = [t for t in own if t in met and t not in wrote]  # perhaps a new table that was refused
         refused = self._topics.settle(wrote, named, [t for t in own if t not in met])
         tables = [table for table in tables if table not in refused]
+        self._report_unproven(partition, tables)
         listed = [table for table in tables if table not in aside]
         reading, clock, now_ms = self._reading, self._moments.monotonic, self._moments.now_ms
         book = reading.receipts_of(partition)
@@ -191,6 +201,14 @@ class SourcePartitionOpener:
             cutter.save(dict.fromkeys(kept.gone, resume_state.uncaptured_state()), clock())
         found = existing.feed(Batch(tuple(Fault(table, error) for table, error in refused.items()), 0))
         return PartitionRun(partition, stream, cutter, existing, found, reading.first.mode.ends)
+
+    def _report_unproven(self, partition: SourcePartition, tables: Sequence[TableId]) -> None:
+        """Say which keys nothing keeps unique: what the log and the reads do not show, nobody sees."""
+        if isinstance(self._source, Proving):
+            unseen = [table for table in tables if table not in self._unproven]
+            for table, columns in self._source.unproven(partition, unseen).items():
+                self._unproven.add(table)
+                self._reading.tell(KEY_UNPROVEN(table=table, columns=", ".join(columns)))
 
     def _cutter(self, partition: SourcePartition, kept: ResumeState, keeper: "_MachineKeeper") -> Cutter:
         cutter = self._opened[partition] = Cutter(

@@ -21,6 +21,7 @@ from wrackline.producers.kit.polled_stream import PolledStream
 from wrackline.producers.kit.selection import Selection
 from wrackline.producers.sources.mysql import config, server_objects
 from wrackline.producers.sources.mysql.check import check
+from wrackline.producers.sources.mysql.chunks import key_uniqueness
 from wrackline.producers.sources.mysql.chunks.chunks import MySqlReader, chunk_reader
 from wrackline.producers.sources.mysql.chunks.mark_settings import mark_kind, signal_table
 from wrackline.producers.sources.mysql.chunks.marks import MySqlMarks
@@ -108,6 +109,20 @@ class MySqlSource:
     ) -> Mapping[TableId, TableSchema | WracklineError]:
         """Return the current shapes of many tables."""
         return self._selection.described(tables)
+
+    def unproven(
+        self, partition: SourcePartition, tables: Collection[TableId]
+    ) -> Mapping[TableId, Sequence[str]]:
+        """Name the keys by message.key.columns that no unique index proves."""
+        chosen = {table: key for table in tables if (key := self._rules.key(table))}
+        if not chosen:
+            return {}
+        with self._connection.lend() as connection:
+            return {
+                table: key
+                for table, key in chosen.items()
+                if not key_uniqueness.is_proven_unique(connection, table, key)
+            }
 
     def stream(
         self,

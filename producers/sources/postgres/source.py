@@ -17,6 +17,7 @@ from wrackline.producers.kit.polled_stream import PolledStream
 from wrackline.producers.kit.selection import Selection
 from wrackline.producers.sources.postgres import config, server_objects, slot_owner
 from wrackline.producers.sources.postgres.check import check, check_tables
+from wrackline.producers.sources.postgres.chunks import key_uniqueness
 from wrackline.producers.sources.postgres.chunks.chunks import PgReader, PgReadSession, chunk_reader
 from wrackline.producers.sources.postgres.chunks.marks import PgMarks
 from wrackline.producers.sources.postgres.chunks.whole import PgWholeReader
@@ -103,6 +104,20 @@ class PgSource:
     ) -> Mapping[TableId, TableSchema | WracklineError]:
         """Return the current shapes of many tables."""
         return self._selection.described(tables)
+
+    def unproven(
+        self, partition: SourcePartition, tables: Collection[TableId]
+    ) -> Mapping[TableId, Sequence[str]]:
+        """Name the keys by message.key.columns that no unique index proves."""
+        chosen = {table: key for table in tables if (key := self._rules.key(table))}
+        if not chosen:
+            return {}
+        with self._connection.lend() as connection:
+            return {
+                table: key
+                for table, key in chosen.items()
+                if not key_uniqueness.is_proven_unique(connection, table, key)
+            }
 
     def stream(
         self,

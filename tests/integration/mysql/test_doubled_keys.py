@@ -85,8 +85,11 @@ def test_a_check_says_whether_a_chosen_key_distinguishes_rows(
     assert "c4n4ry" not in str(doubled)
     run("DELETE FROM t WHERE id > 9", "ALTER TABLE t MODIFY code varchar(20) NOT NULL")
     assert found(source, database)
+    table = TableId(database, database, "t")
+    assert source.unproven(source.partitions()[0], [table]) == {table: KEY}
     run("ALTER TABLE t MODIFY part int NOT NULL")
     assert not found(source, database)
+    assert source.unproven(source.partitions()[0], [table]) == {}
     run("DROP INDEX maybe ON t", "DROP INDEX short ON t")
     monkeypatch.setattr(bounded_query, "query_rows", given_up)
     (unknown,) = found(source, database)

@@ -77,8 +77,13 @@ def test_a_check_says_whether_a_chosen_key_distinguishes_rows(
     sql.execute("DELETE FROM t WHERE id BETWEEN 10 AND 13")
     sql.execute("ALTER TABLE t ALTER code SET NOT NULL, ALTER part SET NOT NULL; DROP INDEX maybe")
     assert found(source, database)
+    table = TableId(database.name, "public", "t")
+    assert source.unproven(source.partitions()[0], [table]) == {table: KEY}
     sql.execute(unproven.suggestion.partition(": ")[2].encode())
     assert not found(source, database), "what the suggestion makes vouches for the key"
+    assert source.unproven(source.partitions()[0], [table]) == {}
+    sql.execute("DROP TABLE t")
+    assert source.unproven(source.partitions()[0], [table]) == {table: KEY}, "a drop is no fault of a start"
 
 
 def test_rows_of_one_key_are_not_read_as_one(

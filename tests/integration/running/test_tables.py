@@ -145,3 +145,18 @@ def test_a_column_missing_in_the_publication_sets_its_table_aside_until_it_is_re
     assert world.command("snapshot", "start", "public.new_a").returncode == Exit.OK
     wait_until(lambda: len(world.events(topic)) == 4)  # a truncate and two rows behind it
     assert running.stop() == Exit.OK
+
+
+def test_a_second_row_of_a_chosen_key_sets_its_table_aside_before_it_replaces_the_first(world: World) -> None:
+    world.sql.execute("ALTER TABLE orders REPLICA IDENTITY FULL")
+    world.sql.execute("CREATE TABLE newer (id int PRIMARY KEY)")
+    world.file.write_text('message.key.columns = "public.orders:note"\n' + world.file.read_text())
+    running = world.run()
+    assert "[snapshot.key_unproven]" in running.output
+    world.sql.execute("INSERT INTO orders VALUES (1, 'c4n4ry'), (2, 'other')")
+    world.sql.execute("INSERT INTO orders VALUES (3, 'c4n4ry')")
+    world.sql.execute("INSERT INTO newer VALUES (1)")
+    running.says("[snapshot.key_doubled]")
+    wait_until(lambda: len(world.events(f"{world.topic.removesuffix('orders')}newer")) == 1)
+    assert len(world.events()) == 2
+    assert "c4n4ry" not in running.output

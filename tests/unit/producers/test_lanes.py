@@ -1,6 +1,6 @@
 """Lanes: what a task may ask of all of them, and which of its troubles is one table's alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -218,3 +218,22 @@ def test_what_is_saved_beside_a_fault_or_a_count_takes_the_receipts_with_it(*, c
     assert list(states) == [TABLE]
     assert book.told
     assert not machine.unsaved()
+
+
+class ProvingSource(AskedSource):
+    """Nothing keeps the keys of its tables unique."""
+
+    def unproven(
+        self, partition: SourcePartition, tables: Sequence[TableId]
+    ) -> Mapping[TableId, Sequence[str]]:
+        assert partition == PARTITION
+        return dict.fromkeys(tables, ("code", "part"))
+
+
+def test_a_key_that_nothing_keeps_unique_is_told_once_however_often_the_log_is_opened() -> None:
+    told = list[WracklineError]()
+    lanes = lanes_over(ProvingSource(TABLE), FirstReads(), told)
+    for _ in range(2):
+        lanes.open(PARTITION, NOTHING).existing.close()
+    (error,) = told
+    assert (error.code, "code, part" in error.sentence) == ("snapshot.key_unproven", True)

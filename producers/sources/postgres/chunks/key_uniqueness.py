@@ -15,7 +15,7 @@ MOST_S: Final = 10  # for a look at all rows
 _PROVEN = """
 SELECT EXISTS (
   SELECT FROM pg_index i
-  WHERE i.indrelid = %s::regclass AND i.indisunique AND i.indisvalid AND i.indimmediate
+  WHERE i.indrelid = to_regclass(%s) AND i.indisunique AND i.indisvalid AND i.indimmediate
     AND i.indpred IS NULL AND i.indexprs IS NULL
     AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = i.indrelid
                     AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
