@@ -5,7 +5,7 @@ A caller that wants a part asks with `isinstance` whether the source has it, and
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
@@ -82,6 +82,22 @@ class Surveying(Protocol):
 
     def left_out(self, partition: SourcePartition) -> Mapping[TableId, UncapturedReason]:
         """Return why each table that is known and not captured is left out."""
+        ...
+
+
+class TableSize(NamedTuple):
+    """How large a table is, by the server's own estimates; None where it has none."""
+
+    rows: int | None
+    bytes: int | None
+
+
+@runtime_checkable
+class Sizing(Protocol):
+    """A source whose catalogue knows how large tables are; it may be left out."""
+
+    def sizes(self, partition: SourcePartition) -> Mapping[TableId, TableSize]:
+        """Return the estimate of each table; no table is read, and none is waited for."""
         ...
 
 

@@ -10,6 +10,7 @@ In: bytes and names as Kafka has them.  Out: frozen values, and the bytes that t
     board_records.py    what the two halves of a pipeline report of themselves
     board_shapes.py     what the fields of these reports must be
     wish_records.py     what operators wish for single tables
+    draft_records.py    drafts of pipelines
     schema_registry.py  the client of the schema registry
     login_errors.py     why Kafka refuses a login
 """

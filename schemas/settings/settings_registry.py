@@ -328,7 +328,7 @@ class SettingsRegistry:
             return text
         pasted = setting is not None and setting.file and not may_be_path(text)
         if setting is not None and not setting.hides(name) and not pasted:
-            return _LOG_IN.sub(rf"\g<head>{MASK}", redact_by_look(text))
+            return mask_logins(text)
         return text and MASK
 
     def left_out(self, given: Mapping[str, str]) -> Iterator[Problem]:
@@ -397,6 +397,11 @@ class SettingsRegistry:
             match values.get(name), values.get(limit):
                 case int() as number, int() as most if number > most:
                     yield Problem(name, TOO_LARGE(name=name, limit=limit))
+
+
+def mask_logins(text: str) -> str:
+    """Return a text without the passwords of the log-ins that it has."""
+    return _LOG_IN.sub(rf"\g<head>{MASK}", redact_by_look(text))
 
 
 def definition(name: str, setting: Setting | None, order: int) -> dict[str, object]:

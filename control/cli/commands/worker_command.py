@@ -14,9 +14,12 @@ from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK, RestSe
 from wrackline.control.runtime.worker.worker import work
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fastapi import APIRouter
 
     from wrackline.control.runtime.rest.model.connectors import Connectors
+    from wrackline.control.runtime.rest.model.drafts import DraftAccess
     from wrackline.control.runtime.worker.pipeline_views import WorkerViews
 
 Files = Annotated[list[Path] | None, typer.Argument(metavar="pipeline.toml", help="The pipelines' files.")]
@@ -81,16 +84,18 @@ def worker(  # noqa: PLR0913 - each is a flag
         code = _take_part(group, log, rest_flags.of_a_group(rest_port, rest), memory)
     else:
         pipelines = {file: good_pipeline(file) for file in files or ()}
-        code = work(pipelines, log, memory, rest_flags.if_asked(rest_port, rest), _console)
+        code = work(pipelines, log, memory, rest_flags.if_asked(rest_port, rest), _pages)
     if code:
         raise typer.Exit(code)
 
 
-def _console(crew: "Connectors", views: "WorkerViews") -> "APIRouter":
-    # here, because a worker that does not listen must not wait for it to load
+def _pages(crew: "Connectors", views: "WorkerViews", drafts: "DraftAccess") -> "Sequence[APIRouter]":
+    # here, because a worker that does not listen must not wait for them to load
     from wrackline.control.console import console_routes  # noqa: PLC0415
+    from wrackline.control.plane import draft_routes  # noqa: PLC0415
+    from wrackline.control.plane.draft_service import DraftService  # noqa: PLC0415
 
-    return console_routes.routes(crew, views)
+    return console_routes.routes(crew, views), draft_routes.routes(DraftService(drafts))
 
 
 def _take_part(file: Path, log: Log, rest: RestSettings, most_memory: int) -> int:
@@ -100,5 +105,5 @@ def _take_part(file: Path, log: Log, rest: RestSettings, most_memory: int) -> in
 
     group = load_group(file, os.environ)
     if isinstance(group, WorkerGroup):
-        return of_a_group.work_in_group(group, log, rest, most_memory, _console)
+        return of_a_group.work_in_group(group, log, rest, most_memory, _pages)
     raise UnfitFile(file, group)

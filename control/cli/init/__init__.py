@@ -3,6 +3,4 @@
 init_command   the verb: flags, and questions on a terminal
 questions      what a source and a target require, from their declared settings
 answers        one answer: valid as the setting's value, and no secret
-file_text      the answers as commented TOML, read back before it is written
-file_writer    writes the whole file or nothing, and overwrites only on request
 """

@@ -17,10 +17,11 @@ from typing import Annotated
 
 import typer
 
-from wrackline.control.cli.init import answers, file_text, file_writer, questions
+from wrackline.control.cli.init import answers, questions
 from wrackline.control.cli.init.questions import Question
 from wrackline.control.cli.terminal.error_exit import USAGE
 from wrackline.control.cli.terminal.output import Json, Options, print_json, say
+from wrackline.control.runtime.files import file_writer, toml_text
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.schemas.errors import WracklineError
@@ -121,7 +122,7 @@ def init(  # noqa: PLR0913 - each is a flag
     asking = InitAnswers(flags, {flag: place for flag, place in found.items() if place}, _pairs(others or ()))
     _refuse_gaps(asking.fill(ask=_ask if sys.stdin.isatty() else None), json=json)
     unset = asking.judge()
-    text = file_text.write_toml(asking.given, asking.registry, asking.declared["source"], asking.offered())
+    text = toml_text.write_toml(asking.given, asking.registry, asking.declared["source"], asking.offered())
     file_writer.write_file(file, text, force=force)
     _say_written(file, asking.given, unset, json=json)
 

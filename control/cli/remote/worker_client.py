@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http.client import HTTPException, HTTPMessage
+from types import MappingProxyType
 from typing import IO, Any, Final, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
@@ -101,12 +102,15 @@ class WorkerClient:
         except (LookupError, TypeError, AttributeError):  # it is JSON, but not of this form
             raise NO_WORKER(url=self.url) from None
 
-    def ask(self, method: str, path: str, body: object = None) -> tuple[int, object]:
-        """Send a request; return the status and the document, or None if the answer has none."""
+    def ask(
+        self, method: str, path: str, body: object = None, more: Mapping[str, str] = MappingProxyType({})
+    ) -> tuple[int, object]:
+        """Send a request, with more headers; return the status and the document, None if there is none."""
         data = None if body is None else orjson.dumps(body)
         if data is not None:
             self._access.keep_secret("the connector's settings")
-        headers = {**self._access.headers, "Accept": "application/json", "Content-Type": "application/json"}
+        own = {"Accept": "application/json", "Content-Type": "application/json"}
+        headers = {**self._access.headers, **own, **more}
         request = Request(f"{self.url}{path}", data, headers, method=method)  # noqa: S310 - http or https: worker_access.py
         try:
             with self._opener.open(request, timeout=_PATIENCE) as answer:

@@ -5,6 +5,7 @@ REST -> coordinator -> <group>-configs -> every worker -> the owner of the conne
 
 group_worker, group_settings      one worker of a group; the group's file
 group_connectors                  the connectors as REST sees and changes them
+group_drafts                      the drafts of connectors
 worker_tasks                      the tasks whose slots this worker owns
 config_records, status_records    the records of both topics and their fold; pure
 slots                             which slot a new task gets; pure

@@ -5,6 +5,7 @@
     target-<name>       {"state"}                   STARTED, PAUSED, STOPPED
     task-<name>-0       {"slot"}                    which partition of <group>-tasks it belongs to
     restart-<name>      {"at", "task"}              a message: nothing of it is kept; no task means all
+    draft-default-<id>  {"name", "config", …}       a pipeline that is not made yet (`draft_records.py`)
 
 A connector exists when it has its `connector-`, `target-` and `task-` records.  `cut` distinguishes one
 configuration from the next, also for a connector that was deleted and made again.  A record that can't be
@@ -19,6 +20,8 @@ import orjson
 
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.kafka import draft_records
+from wrackline.schemas.kafka.draft_records import StoredDraft, draft_of
 from wrackline.schemas.untrusted import number, text
 
 TASK: Final = 0
@@ -73,13 +76,14 @@ class GroupConfig:
 
     def __init__(self) -> None:
         self.office: CoordinatorTerm | None = None
+        self.drafts: dict[str, StoredDraft] = {}
         self._configs: dict[str, tuple[Mapping[str, str], int]] = {}
         self._wishes: dict[str, DesiredState] = {}
         self._slots: dict[str, int] = {}
         self._connectors: Mapping[str, Connector] | None = None  # what they add up to, until the next record
 
-    def apply(self, key: bytes, value: bytes | None) -> Restart | None:
-        """Take the next record; return what it restarts.
+    def apply(self, key: bytes, value: bytes | None, offset: int = 0) -> Restart | None:
+        """Take the next record, which is at this offset; return what it restarts.
 
         ValueError, KeyError or TypeError: the record is not known.
         """
@@ -98,6 +102,9 @@ class GroupConfig:
             case "task":
                 of = name.removesuffix(f"-{TASK}")
                 _update(self._slots, of, document, lambda read: slot_of(read["slot"]))
+            case draft_records.KIND:
+                of = draft_records.id_of(name)
+                _update(self.drafts, of, document, lambda read: StoredDraft(draft_of(read), str(offset)))
             case "restart":
                 if document is None:
                     return None
@@ -145,6 +152,11 @@ def removal_records(name: str) -> list[Change]:
     """Remove a connector."""
     keys = (f"connector-{name}", f"target-{name}", f"restart-{name}", f"task-{name}-{TASK}")
     return [(key.encode(), None) for key in keys]
+
+
+def draft_removal(draft_id: str) -> Change:
+    """Remove a draft."""
+    return draft_records.key_of(draft_id), None
 
 
 def restart_record(name: str, at_ms: int, task: int | None) -> Change:

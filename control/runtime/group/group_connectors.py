@@ -9,10 +9,11 @@ In: what is read (`worker_tasks.py`), and the writer while this worker is the co
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from threading import Event, Lock
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -70,6 +71,14 @@ OPEN_COORDINATOR = define(
     hint="if {worker} is of an older version, upgrade it; else start it again with --rest-users, as the other"
     " workers",
 )
+
+
+class Storing(NamedTuple):
+    """What keeps a connector's settings: its records, and how this worker sees that it has read them."""
+
+    name: str
+    changes: Sequence[Change]
+    heard: Callable[[Connector | None], bool]
 
 
 class GroupConnectors:
@@ -181,21 +190,33 @@ class GroupConnectors:
     def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
         """Keep a connector's settings; a task that runs starts again with them."""
         with self._lock:
-            known = self._hands.connectors().get(name)
-            cut = max(time.time_ns() // 1_000_000, 0 if known is None else known.cut + 1)
-            if known is None:
-                new = self._placed(Connector(name, config, cut, wish or DesiredState.RUN, COORDINATORS_SLOT))
-            else:
-                new = Connector(name, config, cut, known.wish, known.slot)
-            self._write(
-                name, config_records.connector_record(new), lambda now: now is not None and now.cut == cut
-            )
+            self.write(*self.storing(name, config, wish))
+
+    def storing(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> Storing:
+        """Return what has to be written to keep a connector's settings; called while `writing`."""
+        known = self._hands.connectors().get(name)
+        cut = max(time.time_ns() // 1_000_000, 0 if known is None else known.cut + 1)
+        if known is None:
+            new = self._placed(Connector(name, config, cut, wish or DesiredState.RUN, COORDINATORS_SLOT))
+        else:
+            new = Connector(name, config, cut, known.wish, known.slot)
+
+        def heard(now: Connector | None) -> bool:
+            return now is not None and now.cut == cut
+
+        return Storing(name, config_records.connector_record(new), heard)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Let nobody else decide or write until the block ends."""
+        with self._lock:
+            yield
 
     def remove(self, name: str) -> None:
         """Forget a connector; its positions stay."""
         with self._lock:
             self._connector(name)
-            self._write(name, config_records.removal_records(name), lambda now: now is None)
+            self.write(name, config_records.removal_records(name), lambda now: now is None)
             self._hands.forgets(name)
             self._shown.pop(name, None)
 
@@ -204,7 +225,7 @@ class GroupConnectors:
         with self._lock:
             known = self._connector(name)
             if wish is DesiredState.RESTART:
-                self._write(
+                self.write(
                     name,
                     [config_records.restart_record(name, time.time_ns() // 1_000_000, task)],
                     lambda _: True,
@@ -214,7 +235,7 @@ class GroupConnectors:
                 new = (
                     self._placed(new) if wish is DesiredState.RUN else new
                 )  # it has no process that would move
-                self._write(
+                self.write(
                     name, config_records.connector_record(new), lambda now: now is None or now.wish is wish
                 )
 
@@ -257,7 +278,8 @@ class GroupConnectors:
         slot = slot_for(connector.name, known, self._hands.owners())
         return Connector(connector.name, connector.config, connector.cut, connector.wish, slot)
 
-    def _write(self, name: str, changes: Sequence[Change], heard: Callable[[Connector | None], bool]) -> None:
+    def write(self, name: str, changes: Sequence[Change], heard: Callable[[Connector | None], bool]) -> None:
+        """Write as the coordinator, in one transaction, and wait until this worker has read it."""
         if not self._holds:
             unknown = NO_COORDINATOR()
             raise unknown

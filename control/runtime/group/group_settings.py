@@ -26,7 +26,7 @@ from wrackline.schemas.settings.host_policy import hosts_in
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.setting import Declared, Importance, Setting
 from wrackline.schemas.settings.settings_registry import SettingsRegistry, Values
-from wrackline.schemas.settings.value_kinds import SettingKind, each, matching, split_list
+from wrackline.schemas.settings.value_kinds import SettingKind, each, matching, one_of, split_list
 
 _GROUP: Final = "Group"
 _SHARED: Final = ("kafka.", "schema.registry.")
@@ -79,6 +79,16 @@ _OWN = (
         validator=each(host_policy.entry_fault),
     ),
     Setting(
+        "rest.drafts.secrets",
+        SettingKind.STRING,
+        "Whether drafts of pipelines may contain secrets themselves. refuse: only references to secrets are"
+        " taken. allow: whoever may read the group's topic of configurations then reads them.",
+        "refuse",
+        Importance.LOW,
+        _GROUP,
+        validator=one_of("refuse", "allow"),
+    ),
+    Setting(
         "lineage.allow.folders",
         SettingKind.LIST,
         "Folders in which connectors may have a lineage.file written. Without it they may name none.",
@@ -114,6 +124,7 @@ class WorkerGroup:
     defaults: Mapping[str, str] = field(repr=False)  # what a connector gets unless it sets its own
     client: Client = field(repr=False)
     allowed: Allowed
+    typed_secrets: bool = False  # whether drafts may contain secrets themselves
 
     def whole(self, config: Mapping[str, str]) -> Mapping[str, str]:
         """Return a connector's settings with the group's below them.
@@ -148,6 +159,7 @@ def load_group(path: Path, environ: Mapping[str, str]) -> WorkerGroup | Checked:
             hosts=None if values["hosts.allow"] is None else (*_texts(values, "hosts.allow"), *own_hosts),
             written=tuple(map(Path, _texts(values, "lineage.allow.folders"))),
         ),
+        values.text("rest.drafts.secrets") == "allow",
     )
 
 

@@ -27,6 +27,7 @@ from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
 from wrackline.control.runtime.group.config_records import SLOTS, Change, Connector
 from wrackline.control.runtime.group.follower import Follower
 from wrackline.control.runtime.group.group_connectors import GroupConnectors
+from wrackline.control.runtime.group.group_drafts import GroupDrafts
 from wrackline.control.runtime.group.group_settings import WorkerGroup
 from wrackline.control.runtime.group.member import Member
 from wrackline.control.runtime.group.threads import Threads
@@ -34,6 +35,7 @@ from wrackline.control.runtime.group.worker_tasks import WorkerTasks, task_numbe
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
 from wrackline.control.runtime.probe.assess import try_settings
+from wrackline.control.runtime.rest.model.drafts import DraftAccess
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
@@ -120,7 +122,10 @@ def join_group(
         opened.callback(boards.close)
         looks = WorkerViews(crew, boards, partial(_assess, nursery, group, crew))
         asks = _GroupRequests(crew, tell)
-        door = opened.enter_context(serve_rest(crew, asks, looks, rest, tell, crew, pages))
+        drafts = GroupDrafts(group.id, crew, hands, typed_secrets=group.typed_secrets)
+        access = DraftAccess(drafts, crew.names, crew.check, partial(_begin_call, nursery, group))
+        more = () if pages is None else pages(crew, looks, access)
+        door = opened.enter_context(serve_rest(crew, asks, looks, rest, tell, crew, more))
         opened.enter_context(following(looks))
         hands.begin(door.worker)
         crew.begin(door.worker, door.url, telling.group, users=rest.users is not None)
@@ -178,6 +183,16 @@ def _begins(nursery: Nursery, group: WorkerGroup, connector: Connector) -> Mappi
         )
         for number in task_numbers(connector)
     }
+
+
+def _begin_call(
+    nursery: Nursery,
+    group: WorkerGroup,
+    main: Callable[..., None],
+    settings: Mapping[str, str],
+    *more: object,
+) -> Begin:
+    return nursery.way(main, dict(group.whole(settings)), group.allowed, *more)
 
 
 def _assess(nursery: Nursery, group: WorkerGroup, crew: GroupConnectors, name: str, probe: bool) -> Begin:  # noqa: FBT001 - one of two ways

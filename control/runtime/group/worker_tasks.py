@@ -31,6 +31,7 @@ from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.connect.supervisor import MOVING, Supervisor
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.kafka.draft_records import StoredDraft
 from wrackline.schemas.kafka.topic_names import InternalTopics
 
 SAME_WORKER = define(
@@ -84,7 +85,7 @@ class WorkerTasks:
         with self._lock:
             try:
                 if topic == self._topics.configs:
-                    self._decided(key, value)
+                    self._decided(key, value, offset)
                 else:
                     self._reported(key, value)
             except (ValueError, KeyError, TypeError, AttributeError):
@@ -145,6 +146,11 @@ class WorkerTasks:
         with self._lock:
             return self._config.connectors
 
+    def drafts(self) -> Mapping[str, StoredDraft]:
+        """The group's drafts, by their ids."""
+        with self._lock:
+            return dict(self._config.drafts)
+
     def standing(self, connector: Connector) -> ConnectorState:
         """Return the states of a connector's tasks, wherever they run."""
         source, *target = (self._state(connector, number) for number in task_numbers(connector))
@@ -168,8 +174,8 @@ class WorkerTasks:
         with self._lock:
             return self._config.office
 
-    def _decided(self, key: bytes, value: bytes | None) -> None:
-        again = self._config.apply(key, value)
+    def _decided(self, key: bytes, value: bytes | None, offset: int) -> None:
+        again = self._config.apply(key, value, offset)
         taken = None if again is None else self._tasks.get(again.connector)
         if again is not None and taken is not None and taken.wish is DesiredState.RUN:
             only = None if again.task is None else task_key(again.connector, again.task)

@@ -11,7 +11,7 @@ for requests by REST.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial, reduce
 from pathlib import Path
@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING
 
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.check.assessment import assess_file
+from wrackline.control.runtime.files.file_drafts import FileDrafts
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
 from wrackline.control.runtime.probe.assess import try_file
+from wrackline.control.runtime.rest.model.drafts import DraftAccess
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from wrackline.control.runtime.rest.server.endpoint import RestEndpoint
 
 Tell = Callable[[WracklineError], None]
-MakePages = Callable[["Connectors", WorkerViews], "APIRouter"]
+MakePages = Callable[["Connectors", WorkerViews, DraftAccess], "Sequence[APIRouter]"]
 
 SAME_NAME = define(
     "worker.same_name",
@@ -78,7 +80,7 @@ def work(
 ) -> int:
     """Run pipelines that were found good; return the exit code of the first that failed, or 0.
 
-    `pages` makes the routes of a console, which is served beside REST.
+    `pages` makes the routes of the console and of the control plane, which are served beside REST.
     """
     tasks: dict[str, Begin] = {}
     nursery = Nursery(LOADED)
@@ -114,7 +116,9 @@ def work(
             opened.callback(boards.close)
             looks = WorkerViews(crew, boards, partial(_assess, nursery, files))
             tell = partial(telling.wrong, WORKER)
-            door = opened.enter_context(serve_rest(crew, desks, looks, rest, tell, pages=pages))
+            drafts = _draft_access(next(iter(pipelines)).absolute().parent, crew, nursery)
+            more = () if pages is None else pages(crew, looks, drafts)
+            door = opened.enter_context(serve_rest(crew, desks, looks, rest, tell, more=more))
             crew.worker = door.worker
             opened.enter_context(following(looks))
             telling.listens(f"{door.url}/connectors")
@@ -130,9 +134,9 @@ def serve_rest(
     rest: RestSettings,
     tell: Tell,
     group: "WritableConnectors | None" = None,
-    pages: "MakePages | None" = None,
+    more: "Sequence[APIRouter]" = (),
 ) -> "Iterator[RestEndpoint]":
-    """Answer by REST; `group` makes a group's connectors, and `pages` the console."""
+    """Answer by REST; `group` makes a group's connectors; `more` are the console and the control plane."""
     # here, so that a worker that does not listen does not wait for a web framework to load
     from starlette.middleware import Middleware  # noqa: PLC0415
 
@@ -150,27 +154,36 @@ def serve_rest(
     from wrackline.control.runtime.rest.server.forward import Forward  # noqa: PLC0415
     from wrackline.control.runtime.rest.server.tls import client_tls  # noqa: PLC0415
 
-    installed, resolver = Installed(), Resolver(Allowed.from_environment(os.environ), os.environ)
-    by_itself = partial(check, plugins=installed, resolve=resolver)
     routes: tuple[APIRouter, ...] = (
         request_routes.routes(desks),
         own_looks.routes(looks),
         table_routes.routes(looks),
         connector_routes.routes(crew),
         connector_routes.file_routes() if group is None else write_routes.routes(group),
-        plugin_routes.routes(installed, by_itself if group is None else group.check, OURS),
+        plugin_routes.routes(Installed(), _check_alone if group is None else group.check, OURS),
         offset_routes.routes(crew, group),
         context_routes.routes(crew, looks, group),
         app_routes.routes(crew, group),
+        *more,
     )
-    if pages is not None:
-        routes = (*routes, pages(crew, looks))
     within = []
     if group is not None:
         within.append(Middleware(Forward, elsewhere=group.elsewhere, tls=client_tls(rest)))
     cluster = None if group is None else group.cluster
     with open_endpoint(rest, routes, tell, within, cluster=cluster) as door:
         yield door
+
+
+def _check_alone(settings: Mapping[str, str]) -> Pipeline:
+    """Check settings that came over REST: only the worker's environment says what they may read."""
+    return check(settings, Installed(), Resolver(Allowed.from_environment(os.environ), os.environ))
+
+
+def _draft_access(folder: Path, crew: FileConnectors, nursery: Nursery) -> DraftAccess:
+    def begin(main: Callable[..., None], settings: Mapping[str, str], *more: object) -> Begin:
+        return nursery.way(main, dict(settings), Allowed.from_environment(os.environ), *more)
+
+    return DraftAccess(FileDrafts(folder / "drafts", _check_alone), crew.names, _check_alone, begin)
 
 
 def _redact_all(pipelines: Iterable[Pipeline]) -> Callable[[str], str]:

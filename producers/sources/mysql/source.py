@@ -10,7 +10,7 @@ from typing import Any
 import pymysql
 from pymysql.connections import Connection
 
-from wrackline.producers.contract.optional_parts import LogState, ServerObject
+from wrackline.producers.contract.optional_parts import LogState, ServerObject, TableSize
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
@@ -33,6 +33,7 @@ from wrackline.producers.sources.mysql.connect.server_facts import Flavour, MySq
 from wrackline.producers.sources.mysql.decode import MySqlDecoder
 from wrackline.producers.sources.mysql.discover.discover import MySqlCatalogue
 from wrackline.producers.sources.mysql.discover.shapes import MySqlShapes
+from wrackline.producers.sources.mysql.discover.table_sizes import table_sizes
 from wrackline.producers.sources.mysql.events.gtids import MySqlGtids
 from wrackline.producers.sources.mysql.follow.catalogue_snapshot import CATALOGUE_UNSEEN, MySqlCatalogueReader
 from wrackline.producers.sources.mysql.follow.table_resolver import MySqlTableResolver
@@ -99,6 +100,11 @@ class MySqlSource:
     def left_out(self, partition: SourcePartition) -> Mapping[TableId, UncapturedReason]:
         """List the tables that the user can see and the filters do not capture; the server hides others."""
         return dict.fromkeys(self._selection.left_out(), UncapturedReason.FILTERS)
+
+    def sizes(self, partition: SourcePartition) -> Mapping[TableId, TableSize]:
+        """Return the server's estimates."""
+        with self._connection.lend() as connection:
+            return table_sizes(connection)
 
     def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
         """Return a table's current shape."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import psycopg
 
-from wrackline.producers.contract.optional_parts import LogState, ServerObject
+from wrackline.producers.contract.optional_parts import LogState, ServerObject, TableSize
 from wrackline.producers.contract.source_plugin import MarkKind, Surroundings
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
@@ -26,6 +26,7 @@ from wrackline.producers.sources.postgres.connect.connect import Connection, PgS
 from wrackline.producers.sources.postgres.connect.server_errors import translate_errors
 from wrackline.producers.sources.postgres.decode import PgDecoder
 from wrackline.producers.sources.postgres.discover.discover import PgCatalogue
+from wrackline.producers.sources.postgres.discover.table_sizes import table_sizes
 from wrackline.producers.sources.postgres.follow import publication, publication_fit
 from wrackline.producers.sources.postgres.follow.catalogue_snapshot import CATALOGUE_UNSEEN, PgCatalogueReader
 from wrackline.producers.sources.postgres.follow.table_resolver import PgTableResolver
@@ -94,6 +95,11 @@ class PgSource:
         found = {one.id: check_tables.why_hidden(one) for one in everything if one.id != ours}
         filtered = {table: None if chosen.captures(table) else UncapturedReason.FILTERS for table in found}
         return {table: why for table, hidden in found.items() if (why := filtered[table] or hidden)}
+
+    def sizes(self, partition: SourcePartition) -> Mapping[TableId, TableSize]:
+        """Return the catalogue's estimates."""
+        with self._connection.lend() as connection:
+            return table_sizes(connection, self._server.database)
 
     def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
         """Return a table's current shape."""

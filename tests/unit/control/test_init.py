@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from typer.main import get_command
 
 from wrackline.control.cli import command_line
-from wrackline.control.cli.init import answers, file_text, file_writer
+from wrackline.control.cli.init import answers
 from wrackline.control.cli.init.init_command import prefix_of
 from wrackline.control.runtime.check.file_check import check_file
+from wrackline.control.runtime.files import file_writer, toml_text
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.schemas.errors import WracklineError
@@ -321,7 +322,7 @@ def test_a_document_says_what_was_answered_and_nothing_else(user: str, tables: l
     declared = Declared(settings=())
     read: dict[str, Any] = {}
     try:
-        text = file_text.write_toml(given, SettingsRegistry(CORE), declared, ())
+        text = toml_text.write_toml(given, SettingsRegistry(CORE), declared, ())
     except ValueError:  # a list that splits and joins to another text is never written
         return
     read = tomllib.loads(text)

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.unit.control.test_status import BUSY, GONE, MEND, consumer, status
-from tests.unit.corpus.worker import GOOD, Worker, exchange, request, working, writing
+from tests.unit.corpus.worker import DRAFT, GOOD, Worker, exchange, request, working, writing
 from wrackline.control.pages.openapi_page import page
 from wrackline.control.runtime.ground.plain_json import plain_values
 from wrackline.control.runtime.rest.access.roles import ROLES
@@ -119,6 +119,8 @@ BODIES = {
     "NewConnector": [orjson.dumps({"name": "new", "config": GOOD}), b"{}", b"["],
     "ChangedOffsets": [orjson.dumps({"offsets": [MOVED]}), b"{}", b"["],
     "StateQuestion": [b'{"name":"shop","offsetBasePath":"/cdap"}', b'{"name":"nobody"}', b"{}", b"["],
+    "SentDraft": [orjson.dumps({"config": DRAFT}), b"{}", b"["],
+    "Question": [orjson.dumps({"config": DRAFT, "table": "orders"}), b'{"table":"orders"}', b"{}", b"["],
     "Rewind": [b'{"to":"2026-05-01T12:00:00Z"}', b'{"to":"yesterday"}', b"{}", b"["],
     "Offset": [b'{"offset":{"lsn":"0/1"}}', b'{"offset":null}', b"["],
 }
@@ -164,9 +166,9 @@ def _asks_all(port: int, route: str) -> None:
         filled = path.format(
             name=name,
             task="0",
-            id="one",
+            id=name if "drafts" in path else "one",
             table="shop.public.orders",
-            ns="default",
+            ns="other" if name == "nobody" else "default",
             generation="0",
             instance="0",
         )

@@ -8,17 +8,23 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from select import select
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
+from tests.fakes.drafts import made_access
 from tests.fakes.group import PAST, FakeGroup
 from tests.unit.console.made import MadeViews, busy
 from tests.unit.corpus.cases import CANARY
 from wrackline.control.console import console_routes
+from wrackline.control.plane import draft_routes
+from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.rest.contexts import app_routes, context_routes
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
@@ -76,6 +82,18 @@ ENVIRON = {
     **{f"WRACKLINE_{name}": f"{CANARY}-{name}" for name in ("U", "PW")},
     "HOME": f"{CANARY}-home",
     "SHOP_PASSWORD": f"{CANARY}-shop",
+}
+DRAFT = {
+    "stages": [
+        {
+            "name": "my-db",
+            "plugin": {
+                "name": "postgres",
+                "type": "cdcSource",
+                "properties": {"host": "db.internal", "password": "${env:WRACKLINE_PW}", "artifact": "0.1"},
+            },
+        }
+    ]
 }
 HEADERS = {"Host": "127.0.0.1", "Authorization": f"Basic {CANARY}", "Cookie": f"session={CANARY}"}
 ALONE = RestSettings(0)
@@ -176,12 +194,13 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
     """Serve until the block ends."""
     crew, desk, views = Crew(), Desk(), MadeViews({"shop": busy(3), "orders": busy(3)})
     resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
+    checking = partial(check, plugins=Installed(), resolve=resolver)
     routes = (
         request_routes.routes({"shop": desk, "orders": desk}),
         view_routes.routes(Looks()),
         connector_routes.routes(crew),
         connector_routes.file_routes(),
-        plugin_routes.routes(Installed(), lambda given: check(given, Installed(), resolver), "1.2.3"),
+        plugin_routes.routes(Installed(), checking, "1.2.3"),
         console_routes.routes(crew, views),  # type: ignore[arg-type]  # all it uses
         table_routes.routes(views),
         offset_routes.routes(crew),
@@ -189,8 +208,12 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         app_routes.routes(crew),
     )
     told: list[WracklineError] = []
-    with open_endpoint(rest, routes, tell=told.append) as door:
-        yield Worker(door.port, door.application, crew, desk, told)
+    with TemporaryDirectory() as folder:
+        drafts = DraftService(made_access(Path(folder) / "drafts", crew.names, checking)[0])
+        drafts.put("shop", {"config": DRAFT}, "ann")
+        made = (*routes, draft_routes.routes(drafts))
+        with open_endpoint(rest, made, tell=told.append) as door:
+            yield Worker(door.port, door.application, crew, desk, told)
 
 
 @contextmanager

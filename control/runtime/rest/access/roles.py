@@ -1,8 +1,8 @@
 """What each role may ask: one table of all routes, and the check that runs before each of them.
 
     viewer      sees what is known
-    operator    also assesses servers and targets, pauses, resumes, stops, restarts, and requests rows
-    admin       also makes, changes and removes connectors and their positions, and validates settings,
+    operator    also assesses servers, targets and drafts, pauses, resumes, stops, restarts, and requests rows
+    admin       also makes, changes and removes connectors, drafts and positions, and validates settings,
                 because that reads what references to secrets point to
 
 In: the chosen route, and the user that logged in.  Out: nothing, or a refusal.  A route that is not in the
@@ -94,6 +94,8 @@ _TABLE: Final = {
         "GET /console/p/{name}/settings",
         "GET /console/p/{name}/t/{table}",
         "POST /console/theme/{theme}",
+        "GET /v1/contexts/{ns}/drafts",
+        "GET /v1/contexts/{ns}/drafts/{id}",
     ),
     Role.OPERATOR: (
         "GET /connectors/{name}/assessment",  # starts a process, and Spark for a lakehouse
@@ -112,6 +114,11 @@ _TABLE: Final = {
         "POST /console/p/{name}/do/{verb}",
         "POST /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/start",
         "POST /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/stop",
+        *(
+            f"POST /v1/contexts/{{ns}}/{draft}{question}"  # each starts a process that asks servers
+            for draft in ("", "drafts/{id}/")
+            for question in ("listTables", "describeTable", "assessPipeline", "assessTable")
+        ),
     ),
     Role.ADMIN: (
         "POST /connectors",
@@ -124,6 +131,9 @@ _TABLE: Final = {
         "PUT /connector-plugins/{name}/config/validate",
         f"PUT {_OFFSET}",
         "DELETE /v3/namespaces/{ns}/apps/{name}",
+        "PUT /v1/contexts/{ns}/drafts/{id}",
+        "DELETE /v1/contexts/{ns}/drafts/{id}",
+        "POST /v1/contexts/{ns}/drafts/{id}/deploy",
     ),
 }
 ROLES: Final[Mapping[str, Role]] = MappingProxyType(

@@ -59,6 +59,22 @@ _FAILURE: Final[Schema] = {
 }
 _APART: Final[Schema] = {**_map(_ref("Wrong")), "description": "by half: why its part is missing"}
 
+_SUPPORT: Final[Schema] = {"type": "string", "enum": ["YES", "PARTIAL", "NO"]}
+_TABLE_NAMES: Final[Mapping[str, Any]] = dict.fromkeys(("database", "schema", "name", "table"), _TEXT)
+_COLUMN_COUNTS: Final[Mapping[str, Any]] = dict.fromkeys(
+    (
+        "numColumns",
+        "columnsNotSupported",
+        "numColumnsNotSupported",
+        "columnsPartiallySupported",
+        "numColumnsPartiallySupported",
+    ),
+    _NUMBER,
+)
+_PROBLEMS: Final[Mapping[str, Any]] = dict.fromkeys(
+    ("features", "featureProblems", "connectivity", "connectivityProblems"), _list(_ref("Finding"))
+)
+
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "Error": {
         **_object(
@@ -66,6 +82,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             message={"type": "string", "description": "what is wrong"},
             code={"type": "string", "description": "not in Kafka Connect; see: wrackline errors <code>"},
             hint={"type": "string", "description": "not in Kafka Connect: what to do"},
+            stored={"type": ["object", "null"], "description": "if two edit one draft: what is stored"},
+            sent={"type": "object", "description": "if two edit one draft: what was sent"},
         ),
         "required": ["error_code", "message"],
     },
@@ -234,6 +252,96 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         ),
         "additionalProperties": True,  # its table and column
     },
+    "SentDraft": {
+        "type": "object",
+        "required": ["config"],
+        "properties": {"name": _TEXT, "config": {"type": "object"}},
+        "description": "config: settings, or the stages and connections of CDAP's document",
+    },
+    "Draft": _object(
+        id=_TEXT,
+        tag={"type": "string", "description": "what If-Match takes, in quotes"},
+        name=_TEXT,
+        created={"type": "integer"},
+        updated={"type": "integer"},
+        by=_TEXT,
+        form={"type": "string", "enum": ["stages", "flat", "toml"]},
+        config={"type": ["object", "string"], "description": "a text only as toml"},
+        ignored=_list(_object(property=_TEXT, why=_TEXT, hint=_TEXT, harmless={"type": "boolean"})),
+    ),
+    "Drafts": _list(_ref("Draft")),
+    "Question": {
+        "type": "object",
+        "properties": {
+            "config": {"type": "object"},
+            **_TABLE_NAMES,
+            "probe": {"type": "boolean", "description": "of assessPipeline: whether each server is tried"},
+        },
+        "description": "a table, and the configuration where no draft is named",
+    },
+    "SourceTables": _object(
+        tables=_list(
+            _object(
+                **_TABLE_NAMES,
+                **_COLUMN_COUNTS,
+                rows=_NUMBER,
+                bytes=_NUMBER,
+                key=_list(_TEXT),
+                support=_SUPPORT,
+                selected={"type": "boolean", "description": "whether the configuration chooses it"},
+            )
+        ),
+        total={"type": "integer"},
+        next={"type": ["integer", "null"], "description": "after= of the next page"},
+    ),
+    "TableColumns": _object(
+        **_TABLE_NAMES,
+        primaryKey=_list(_TEXT),
+        keyKind=_TEXT,
+        columns=_list(
+            _object(
+                name=_TEXT,
+                type=_TEXT,
+                nullable={"type": "boolean"},
+                identity={"type": "integer"},
+                generated={"type": "boolean"},
+            )
+        ),
+        features=_list(_ref("Finding")),
+        featureProblems=_list(_ref("Finding")),
+    ),
+    "TableAssessment": _object(
+        **_TABLE_NAMES,
+        columns=_list(
+            _object(
+                sourceName=_TEXT,
+                sourceType=_TEXT,
+                kind=_MAYBE,
+                targetName=_TEXT,
+                targetType=_TEXT,
+                support=_SUPPORT,
+                loss=_TEXT,
+                transforms=_list(_TEXT),
+                suggestion={"type": ["object", "null"]},
+            )
+        ),
+        **_PROBLEMS,
+    ),
+    "DraftAssessment": _object(
+        ok={"type": "boolean"},
+        accepted=_list(_object(id=_TEXT, reason=_TEXT, applies={"type": "boolean"})),
+        trials=_list({"type": "object"}),
+        tables=_list(_object(**_TABLE_NAMES, **_COLUMN_COUNTS)),
+        findings=_list(_ref("Finding")),
+        forecast={"type": "object"},
+        **_PROBLEMS,
+    ),
+    "Deployment": _object(
+        optional=("accept", "initial_state"),
+        accept={**_list(_TEXT), "description": "ids of warnings that are confirmed"},
+        initial_state={"type": "string", "enum": ["RUNNING", "PAUSED", "STOPPED"]},
+    ),
+    "Deployed": _object(optional=("file", "start"), name=_TEXT, state=_TEXT, file=_TEXT, start=_TEXT),
     "Signal": {
         **_object(
             optional=("id",),

@@ -30,6 +30,42 @@ _BODY: Final = (400, 415)
 _OFFSET: Final = "/v1/contexts/{ns}/apps/{name}/generations/{generation}/instances/{instance}/offset"
 _EXPAND: Final[Schema] = {"type": "array", "items": {"type": "string", "enum": ["info", "status"]}}
 
+_FORM: Final[Schema] = {"type": "string", "enum": ["stages", "flat", "toml"]}
+_SENT: Final = (400, 413, 415)
+_PAGE: Final[Mapping[str, Schema]] = {
+    "search": {"type": "string", "default": ""},
+    "limit": {"type": "integer", "default": 1000, "minimum": 1, "maximum": 10_000},
+    "after": {"type": "integer", "default": 0, "minimum": 0},
+}
+
+
+def _questions(draft: str, about: str) -> Mapping[str, RouteDescription]:
+    """Describe the questions about a draft, or about a configuration in the body."""
+    path = f"POST /v1/contexts/{{ns}}/{draft}"
+    errors = (*_ASKS, *_SENT)
+    return {
+        f"{path}listTables": RouteDescription(
+            f"List the tables of the source of {about}",
+            {200: "SourceTables"},
+            None if draft else "Question",
+            query=_PAGE,
+            errors=_ASKS if draft else errors,
+        ),
+        f"{path}describeTable": RouteDescription(
+            f"Describe a table of the source of {about}", {200: "TableColumns"}, "Question", errors=errors
+        ),
+        f"{path}assessTable": RouteDescription(
+            f"Say what each column of a table becomes in the target of {about}",
+            {200: "TableAssessment"},
+            "Question",
+            errors=errors,
+        ),
+        f"{path}assessPipeline": RouteDescription(
+            f"Check {about}, and report the findings", {200: "DraftAssessment"}, "Question", errors=errors
+        ),
+    }
+
+
 ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /": RouteDescription("Report the version and the Kafka cluster", {200: "Worker"}),
     "GET /health": RouteDescription("Report that the worker answers", {200: "Health"}),
@@ -190,4 +226,20 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/status": RouteDescription(
         "Report the state of a connector's source half", {200: "ProgramStatus"}
     ),
+    "GET /v1/contexts/{ns}/drafts": RouteDescription("List the drafts of pipelines", {200: "Drafts"}),
+    "GET /v1/contexts/{ns}/drafts/{id}": RouteDescription(
+        "Return a draft; its ETag is for If-Match", {200: "Draft"}, query={"form": _FORM}, errors=(400, 409)
+    ),
+    "PUT /v1/contexts/{ns}/drafts/{id}": RouteDescription(
+        "Make or replace a draft, with If-Match only the draft that was read",
+        {200: "Draft"},
+        "SentDraft",
+        errors=(*_SENT, 412),
+    ),
+    "DELETE /v1/contexts/{ns}/drafts/{id}": RouteDescription("Delete a draft", {204: None}, errors=(412,)),
+    "POST /v1/contexts/{ns}/drafts/{id}/deploy": RouteDescription(
+        "Check a draft, and make its pipeline", {201: "Deployed"}, "Deployment", errors=(*_SENT, 412)
+    ),
+    **_questions("drafts/{id}/", "a draft"),
+    **_questions("", "a configuration"),
 }

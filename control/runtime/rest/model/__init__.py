@@ -6,5 +6,6 @@ answer              the form of all answers, errors included
 body                a request's body, up to a bound
 sent_settings       settings in a request
 sent_positions      positions in a request
+drafts              the protocol `Drafts`, and what it may refuse
 masked_secrets      masked secrets that come back in settings
 """

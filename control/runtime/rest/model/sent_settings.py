@@ -5,7 +5,7 @@ as it is in the JSON, digit for digit.  As in a pipeline's file, a repeated sett
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -23,13 +23,17 @@ MOST: Final = 1 << 20  # bytes of a body
 _MOST_SETTINGS = 10_000
 
 
-def read_object(body: bytes) -> dict[str, Any]:
-    """Read an object; its numbers are texts."""
+def read_object(body: bytes, number: Callable[[str], object] | None = str) -> dict[str, Any]:
+    """Read an object; its numbers are texts, or what JSON's own are without `number`."""
     if len(body) > MOST:
         raise NOT_SETTINGS(why=f"it is larger than {MOST} bytes")
     try:
         read = json.loads(
-            body.decode(), parse_int=str, parse_float=str, object_pairs_hook=_object_without_repeats
+            body.decode(),
+            parse_int=number,
+            parse_float=number,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_object_without_repeats,
         )
         orjson.dumps(read)  # half a character, or too deep a nesting
     except (ValueError, TypeError, RecursionError):
@@ -66,6 +70,10 @@ def read_changes(read: Mapping[str, Any]) -> dict[str, str | None]:
 
 def _no_text(name: str) -> Exception:
     return NOT_SETTINGS(why=f"{shown_name(name)} is not a text, a number, true or false")
+
+
+def _refuse_constant(word: str) -> object:
+    raise ValueError(f"{word} is not JSON's")
 
 
 def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from wrackline.control.runtime.rest.model.masked_secrets import masked_settings,
 from wrackline.control.runtime.rest.model.sent_settings import NOT_SETTINGS
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Definite, OperatorNeeded, define
+from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.settings_registry import Problem
 
@@ -143,9 +144,8 @@ class ConnectorWriter:
 
     def create(self, name: str, sent: Mapping[str, str], wish: DesiredState | None) -> Response:
         """Make a connector that does not exist yet."""
-        good = self._good(name, sent)
-        if name in self._group.names():
-            raise EXISTS(name=name)
+        good = good_settings(self._group.check, name, sent)
+        refuse_existing(self._group.names(), name)
         return self._store(name, good, wish)
 
     def put(self, name: str, sent: Mapping[str, str]) -> Response:
@@ -153,7 +153,7 @@ class ConnectorWriter:
         if name in self._group.names():
             stored = self._group.stored_settings(name)
             sent = restore_secrets(self._group.check(stored).registry, stored, sent)
-        return self._store(name, self._good(name, sent), None)
+        return self._store(name, good_settings(self._group.check, name, sent), None)
 
     def patch(self, name: str, sent: Mapping[str, str | None]) -> Response:
         """Change some settings of a connector."""
@@ -161,7 +161,7 @@ class ConnectorWriter:
         stored = self._group.stored_settings(name)
         patched = {**stored, **restore_secrets(self._group.check(stored).registry, stored, sent)}
         left = {setting: text for setting, text in patched.items() if text is not None}
-        return self._store(name, self._good(name, left), None)
+        return self._store(name, good_settings(self._group.check, name, left), None)
 
     def remove(self, name: str) -> Response:
         """Remove a connector."""
@@ -179,40 +179,51 @@ class ConnectorWriter:
         if name not in self._group.names():
             raise NO_CONNECTOR(name=shown_name(name))
 
-    def _good(self, name: str, sent: Mapping[str, str]) -> tuple[Mapping[str, str], Sequence[Problem]]:
-        """Return the settings with their name, and warnings for their sender; or raise what is wrong."""
-        config = {**sent, "name": sent.get("name", name)}
-        if config["name"] != name:
-            raise OTHER_NAME(given=shown_name(config["name"]), name=shown_name(name))
-        if len(orjson.dumps(config)) > _MOST_STORED:
-            raise NOT_SETTINGS(why=f"all of them are larger than {_MOST_STORED} bytes")
-        checked = self._group.check(config)
-        starred = list(masked_settings(checked.registry, config))
-        if starred:
-            raise MASKED(names=_some(starred, _MOST_NAMES, ", "))
-        wrong = [str(problem.error) for problem in checked.problems if not problem.warning]
-        if wrong:
-            told = _some(wrong, _MOST_ERRORS, "\n")
-            raise INVALID(count=len(wrong), errors=f"\n{told}\n{_ELSEWHERE}")
-        if checked.values is None or checked.values.text("name") != name:
-            raise BAD_NAME(name=shown_name(name))
-        return config, (*checked.problems, *checked.registry.left_out(checked.given))
-
     def _store(
         self, name: str, good: tuple[Mapping[str, str], Sequence[Problem]], wish: DesiredState | None
     ) -> Response:
         """Write settings that were found good, and show the result."""
         config, warnings = good
         known = self._group.names()
-        like = [one for one in known if one != name and one.replace(".", "_") == name.replace(".", "_")]
-        if like and name not in known:
-            raise TOO_LIKE(name=name, other=like[0])
+        if name not in known:
+            refuse_existing(known, name)
         self._group.put(name, config, wish)
         told = connect_documents.info(name, self._group.config(name), self._group.standing(name))
         told |= connect_documents.warnings(warnings)
         if name in known:
             return Answer(told)
         return Answer(told, 201, {"Location": f"/connectors/{name}"})
+
+
+def good_settings(
+    check: Callable[[Mapping[str, str]], Pipeline], name: str, sent: Mapping[str, str]
+) -> tuple[Mapping[str, str], Sequence[Problem]]:
+    """Return settings with their name, and warnings for their sender; or raise what is wrong."""
+    config = {**sent, "name": sent.get("name", name)}
+    if config["name"] != name:
+        raise OTHER_NAME(given=shown_name(config["name"]), name=shown_name(name))
+    if len(orjson.dumps(config)) > _MOST_STORED:
+        raise NOT_SETTINGS(why=f"all of them are larger than {_MOST_STORED} bytes")
+    checked = check(config)
+    starred = list(masked_settings(checked.registry, config))
+    if starred:
+        raise MASKED(names=_some(starred, _MOST_NAMES, ", "))
+    wrong = [str(problem.error) for problem in checked.problems if not problem.warning]
+    if wrong:
+        told = _some(wrong, _MOST_ERRORS, "\n")
+        raise INVALID(count=len(wrong), errors=f"\n{told}\n{_ELSEWHERE}")
+    if checked.values is None or checked.values.text("name") != name:
+        raise BAD_NAME(name=shown_name(name))
+    return config, (*checked.problems, *checked.registry.left_out(checked.given))
+
+
+def refuse_existing(known: Sequence[str], name: str) -> None:
+    """Raise if there is a connector of this name, or one whose topics would have the same names."""
+    if name in known:
+        raise EXISTS(name=name)
+    like = [one for one in known if one.replace(".", "_") == name.replace(".", "_")]
+    if like:
+        raise TOO_LIKE(name=name, other=like[0])
 
 
 def _connector(read: Mapping[str, Any]) -> tuple[str, dict[str, str], DesiredState | None]:

@@ -32,6 +32,15 @@ from wrackline.control.runtime.rest.model.connectors import (
     NO_TASK,
     NOT_STOPPED,
 )
+from wrackline.control.runtime.rest.model.drafts import (
+    BAD_ID,
+    CHANGED,
+    NO_DRAFT,
+    NOT_DRAFT,
+    TYPED_SECRET,
+)
+from wrackline.control.runtime.rest.model.drafts import MASKED as STARS_IN_DRAFT
+from wrackline.control.runtime.rest.model.drafts import TOO_LARGE as LARGE_DRAFT
 from wrackline.control.runtime.rest.model.sent_positions import NO_OFFSETS, NOT_OFFSETS
 from wrackline.control.runtime.rest.model.sent_settings import NOT_SETTINGS
 from wrackline.control.runtime.rest.routes.connector_routes import BY_FILE
@@ -63,6 +72,10 @@ _BAD: Final = (
     NOT_STOPPED,
     NO_PARTITION,
     NOT_REWIND,
+    BAD_ID,
+    NOT_DRAFT,
+    TYPED_SECRET,
+    STARS_IN_DRAFT,
 )
 _MISSING: Final = (
     NO_CONNECTOR,
@@ -72,6 +85,7 @@ _MISSING: Final = (
     NO_TABLE,
     NO_NAMESPACE,
     NO_GENERATION,
+    NO_DRAFT,
 )
 _STATUS: Final = {
     **dict.fromkeys((one.code for one in _MISSING), 404),
@@ -79,6 +93,8 @@ _STATUS: Final = {
     **dict.fromkeys((NOT_ALLOWED.code, UNLISTED.code), 403),
     BY_FILE.code: 405,
     NO_COORDINATOR.code: 409,
+    CHANGED.code: 412,
+    LARGE_DRAFT.code: 413,
     NOT_JSON.code: 415,
 }
 

@@ -3,9 +3,9 @@
 In: an application, and what knows where the coordinator is.  Out: the same, behind one hop.  A request that
 came over that hop is never forwarded again: two workers that take each other for the coordinator would send
 it to and fro.  While there is no coordinator, it waits for one for a while.  The request sends only the
-method, the path, the body with its type, and the credentials (Authorization).  The answer is passed on as it
-is; a redirect is not followed.  If users log in, the role is checked here before anything is sent: the
-coordinator may have another file of users, and the request contains the caller's password.
+method, the path, the body with its type and conditions, and the credentials (Authorization).  The answer is
+passed on as it is; a redirect is not followed.  If users log in, the role is checked here before anything
+is sent: the coordinator may have another file of users, and the request contains the caller's password.
 """
 
 import asyncio
@@ -55,10 +55,12 @@ _STATUS: Final = {
 }  # others: 409, as Connect answers while it rebalances
 _WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
 _FORWARDED: Final = ("/connectors/", "/console/p/", "/v1/contexts/", "/v3/namespaces/")
-_READ: Final = "/getState"  # a POST that changes nothing
+_READ: Final = (  # a POST that changes nothing
+    *("/getState", "/listTables", "/describeTable", "/assessPipeline", "/assessTable"),
+)
 _PORTS: Final = {"http": 80, "https": 443}
-_SENT: Final = ("content-type", "authorization")
-_PASSED: Final = ("content-type", "allow", "www-authenticate", "retry-after")
+_SENT: Final = ("content-type", "authorization", "if-match", "if-none-match")
+_PASSED: Final = ("content-type", "allow", "www-authenticate", "retry-after", "etag")
 _CONNECT_S: Final = 5.0
 _LOOK_S: Final = 0.5  # between two checks that it is still the coordinator
 _ANSWER_S: Final = 90.0  # Connect's; removing positions waits for Kafka
@@ -198,7 +200,7 @@ def _pass_on_undone(status: int, body: bytes) -> None:
 
 
 def _writes(method: str, path: str) -> bool:
-    if method not in _WRITES or path.endswith(_READ):
+    if method not in _WRITES or (method == "POST" and path.endswith(_READ)):
         return False
     return path == "/connectors" or path.startswith(_FORWARDED)
 

@@ -6,5 +6,6 @@ In: information_schema, and the log's table maps.  Out: TableId, MySqlTableFacts
     types              which kind each database type is
     facts              the catalogue's facts of a table, and how they fit the log
     shapes             a table map or the catalogue's facts as a Projection, by the rules about columns
+    table_sizes        how large tables are, by the server's estimates
     foreign_keys       foreign keys that change rows without an event
 """

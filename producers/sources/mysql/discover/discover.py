@@ -35,7 +35,7 @@ TABLE_MISSING = define(
     " table.include.list; or grant SELECT on it",
 )
 
-_SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
+SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
 SINGLY = 20  # up to this many tables of a database are queried one by one
 
 # Views, sequences and temporary tables have other types.
@@ -79,7 +79,7 @@ class MySqlCatalogue:
 
     def tables(self) -> list[TableId]:
         """List the tables that this user can see."""
-        return [TableId(database, database, name) for database, name in self._query(_TABLES, _SYSTEM)]
+        return [TableId(database, database, name) for database, name in self._query(_TABLES, SYSTEM)]
 
     def describe(self, table: TableId) -> Projection:
         """Return a table's current shape, and the part of it that is published.

@@ -7,6 +7,7 @@ In: pg_class and its neighbours, relation messages, DDL messages.  Out: TableId,
     facts              the catalogue's facts of a table, and whether an ALTER may have changed stored rows
     column_identity    which column of the log is which column of the catalogue
     generated_columns  which generated columns the log carries
+    table_sizes        how large tables are, by the catalogue's estimates
     partitions         what the log carries of a partition's old rows
     ddl_messages       the SQL of the event trigger, and the messages that it writes
     ddl_trigger        the event trigger as the server has it, and its secret

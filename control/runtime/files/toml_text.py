@@ -1,4 +1,4 @@
-"""Answers as a commented TOML file.
+"""Settings as a commented TOML file.
 
 In: settings by name.  Out: the file's text.  It is read back before it is shown or written: the result must
 be the answers and nothing else, so no answer can add a line.
@@ -21,10 +21,10 @@ _WIDTH = 100
 
 
 def write_toml(
-    given: Mapping[str, str], registry: SettingsRegistry, source: Declared, offered: Sequence[Setting]
+    given: Mapping[str, str], registry: SettingsRegistry, source: Declared | None, offered: Sequence[Setting]
 ) -> str:
     """Return the file's text; `offered` are settings with a default, shown as comments."""
-    of_source = {setting.name for setting in source.settings}
+    of_source = {setting.name for setting in source.settings} if source else set[str]()
     blocks: dict[str, list[str]] = {_TOP: [], _SOURCE: [], **{block: [] for block in _BY_PREFIX.values()}}
     for name, text in given.items():
         block, short = _place_in_table(name, of_source)
