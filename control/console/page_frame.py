@@ -14,8 +14,11 @@ from urllib.parse import quote
 
 from fastapi import Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
+from wrackline.control.console.access.page_route import TOKEN_FIELD
+from wrackline.control.console.access.permissions import form_token, permissions_of
 from wrackline.control.console.pipelines_page import ListedPipeline
 from wrackline.control.runtime.board.board_summary import summarise
 from wrackline.control.runtime.ground.times import now_ms
@@ -83,15 +86,25 @@ class PageFrame:
         theme = request.cookies.get(THEME_COOKIE, "system")
         here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         user = request.scope.get("user")
+        known = user is not None or "login" not in request.scope  # strangers see the log-in's page alone
         made = self._templates.get_template(template).render(
             theme=theme if theme in THEMES else "system",
             here=here,
             version=OURS,
             user=None if user is None else user.name,
-            worker=self.crew.worker,
+            can=permissions_of(request),
+            token=_token_field(request),
+            worker=self.crew.worker if known else "",
             **of,
         )
         return HTMLResponse(made, status, HEADERS)
+
+    def refused(self, request: Request, error: WracklineError, status: int | None) -> Response:
+        """Say that something was not done, and why."""
+        name = request.path_params.get("name")
+        if status is None and name is not None:
+            return self.trouble(request, name, error)
+        return self.page(request, "trouble.html", status or 409, name="Not done", error=error.document())
 
     def trouble(self, request: Request, name: str, error: WracklineError) -> Response:
         """Say that a pipeline can't be shown, and why."""
@@ -110,3 +123,11 @@ class PageFrame:
         board = {half: HalfBoard() for half in Half}
         summary = replace(summarise(board, now_ms()), error=error.document(), wrong=1)
         return ListedPipeline(name, "", None, self.crew.standing(name), summary, (), self.crew.worker)
+
+
+def _token_field(request: Request) -> Markup:
+    """Return the field that shows that a form is of this session."""
+    token = form_token(request)
+    return (
+        Markup('<input type="hidden" name="{}" value="{}">').format(TOKEN_FIELD, token) if token else Markup()
+    )

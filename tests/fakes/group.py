@@ -49,6 +49,9 @@ class FakeGroup:
             raise self.coordinator
         return self.coordinator
 
+    def session_secret(self) -> bytes:
+        return b"a secret of the group"
+
     def names(self) -> Sequence[str]:
         return list(self._configs)
 

@@ -1,6 +1,7 @@
 """What a group keeps of its connectors: the records of `<group>-configs`, and their fold.  Pure.
 
-    coordinator         {"worker", "url", "term", "users"}   the writing worker; whether users log in there
+    coordinator         {"worker", "url", "term", "users", "secret"}  the writing worker; whether users log in
+                                                there; the secret of the console's sessions, passed on by each
     connector-<name>    {"config", "cut"}           the settings as they came, references unresolved
     target-<name>       {"state"}                   STARTED, PAUSED, STOPPED
     task-<name>-0       {"slot"}                    which partition of <group>-tasks it belongs to
@@ -62,6 +63,7 @@ class CoordinatorTerm:
     url: str
     term: str
     users: bool = False  # whether users have to log in there
+    secret: str = field(default="", repr=False)  # of the console's sessions, in hex
 
 
 class Restart(NamedTuple):
@@ -129,7 +131,7 @@ class GroupConfig:
 def term_record(new: CoordinatorTerm) -> tuple[bytes, bytes]:
     """Record which worker writes from here on."""
     return _COORDINATOR, orjson.dumps(
-        {"worker": new.worker, "url": new.url, "term": new.term, "users": new.users}
+        {"worker": new.worker, "url": new.url, "term": new.term, "users": new.users, "secret": new.secret}
     )
 
 
@@ -176,7 +178,8 @@ def _read_term(read: Document) -> CoordinatorTerm:
     worker, url = read["worker"], read["url"]
     if url not in (f"http://{worker}", f"https://{worker}"):  # passwords go to this address
         raise ValueError("an address that is not the worker's")
-    return CoordinatorTerm(text(worker), url, text(read["term"]), read.get("users") is True)
+    secret = text(read.get("secret", ""))  # an older version writes none
+    return CoordinatorTerm(text(worker), url, text(read["term"]), read.get("users") is True, secret)
 
 
 def slot_of(value: object) -> int:

@@ -7,6 +7,7 @@ Why it is right: all writers use one transactional id, so Kafka refuses the prev
 only after we have read past our own first record.
 """
 
+import secrets
 import time
 import uuid
 from collections.abc import Sequence
@@ -33,13 +34,13 @@ class CoordinatorWriter:
         self._transactor: Transactor | None = None
         self.office: CoordinatorTerm | None = None
 
-    def take(self, worker: str, url: str, *, users: bool) -> CoordinatorTerm:
-        """Fence the previous writer, and record that we write."""
+    def take(self, worker: str, url: str, *, users: bool, secret: str = "") -> CoordinatorTerm:
+        """Fence the previous writer, and record that we write; without a secret, a new one is made."""
         self.drop()
         named = self._client.producer(Identity(self._group, worker, 0, 0))
         settings = named | {"transactional.id": f"{self._group}.coordinator"}
         transactor = Transactor(settings, self._slot, time.monotonic, _SLOWER * self._client.slow)
-        taken = CoordinatorTerm(worker, url, uuid.uuid4().hex, users)
+        taken = CoordinatorTerm(worker, url, uuid.uuid4().hex, users, secret or secrets.token_hex(32))
         try:
             transactor.fence(PATIENCE)
             transactor.commit(term_record(taken), (), ())
@@ -61,7 +62,8 @@ class CoordinatorWriter:
             raise
         if self._transactor.doubtful:  # a repeated end of this transaction may reach the next
             with suppress(WracklineError):  # the changes are written
-                self.take(self.office.worker, self.office.url, users=self.office.users)
+                known = self.office
+                self.take(known.worker, known.url, users=known.users, secret=known.secret)
 
     def drop(self) -> None:
         """Write no more."""

@@ -132,6 +132,11 @@ class GroupConnectors:
             raise OPEN_COORDINATOR(worker=office.worker)
         return office.url
 
+    def session_secret(self) -> bytes:
+        """Return what the keys of the console's sessions are made from, on every worker of the group."""
+        office = self._hands.office()
+        return b"" if office is None else office.secret.encode()
+
     @property
     def led(self) -> bool:
         """Whether it is known which worker writes."""
@@ -317,7 +322,9 @@ class GroupConnectors:
     def _take(self) -> None:
         try:
             with self._lock:
-                office = self._pen.take(self.worker, self._url, users=self._users)
+                known = self._hands.office()
+                secret = "" if known is None else known.secret
+                office = self._pen.take(self.worker, self._url, users=self._users, secret=secret)
             self._holds = self._follower.wait_for(lambda: self._hands.office() == office, PATIENCE)
         except WracklineError as error:
             self._tell(error)

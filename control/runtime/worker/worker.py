@@ -170,7 +170,8 @@ def serve_rest(
     if group is not None:
         within.append(Middleware(Forward, elsewhere=group.elsewhere, tls=client_tls(rest)))
     cluster = None if group is None else group.cluster
-    with open_endpoint(rest, routes, tell, within, cluster=cluster) as door:
+    secret = None if group is None else group.session_secret
+    with open_endpoint(rest, routes, tell, within, cluster=cluster, session_secret=secret) as door:
         yield door
 
 

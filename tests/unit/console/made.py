@@ -3,8 +3,9 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
-from wrackline.control.console import console_routes
+from wrackline.control.console.routing import console_routes
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
@@ -217,8 +218,10 @@ def crowd() -> tuple[MadeCrew, MadeViews]:
 
 
 @contextmanager
-def served(crew: MadeCrew, views: MadeViews, settings: RestSettings | None = None) -> Iterator[RestEndpoint]:
+def served(
+    crew: MadeCrew, views: MadeViews, settings: RestSettings | None = None, **more: Any
+) -> Iterator[RestEndpoint]:
     """Serve a console over them."""
     routes = [console_routes.routes(crew, views)]  # type: ignore[arg-type]  # it has what the console uses
-    with open_endpoint(settings or RestSettings(0), routes, print) as endpoint:
+    with open_endpoint(settings or RestSettings(0), routes, print, **more) as endpoint:
         yield endpoint

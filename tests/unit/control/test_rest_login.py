@@ -16,6 +16,7 @@ from tests.unit.corpus.worker import Heard, Worker, exchange, request, working
 from wrackline.control.runtime.rest.access import passwords
 from wrackline.control.runtime.rest.access.failed_logins import FAILURES
 from wrackline.control.runtime.rest.access.login import Login
+from wrackline.control.runtime.rest.access.sessions import Sessions
 from wrackline.control.runtime.rest.access.users_file import UsersFile
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 
@@ -57,7 +58,7 @@ def test_a_web_socket_is_closed_before_it_is_open(users: Path) -> None:
     async def receive() -> Message:
         return {"type": "websocket.connect"}
 
-    login = Login(reached, UsersFile(users), print)
+    login = Login(reached, UsersFile(users), print, Sessions(lambda: b"s", secure=False))
     asyncio.run(login({"type": "websocket", "path": "/health", "headers": []}, receive, keep))
     assert sent == [{"type": "websocket.close", "code": 1008}]
 

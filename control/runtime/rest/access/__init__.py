@@ -2,7 +2,8 @@
 
 In: a request's headers and the file of users.  Out: a user with a role, or a refusal.
 
-    login           the log-in, by password or token
+    login           the log-in, by password, token or session
+    sessions        the cookies of people who logged in at the console's page
     roles           the role that each route needs
     users_file      the file of users, read again when it changes
     passwords       hashes of passwords and digests of tokens

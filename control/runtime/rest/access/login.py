@@ -2,6 +2,8 @@
 
     Authorization: Basic …      as clients of Kafka Connect send it
     Authorization: Bearer …     a token
+    Cookie                      a session, for the console's pages alone: a page of another site can make a
+                                browser send it, and only these pages' forms bring a token along
 
 In: an application.  Out: the same, behind the log-in; each request that it gets has its user.  Trying a
 password is slow on purpose.  So few are tried at once, few wait for it, and one that was right is remembered
@@ -20,14 +22,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wrackline.control.runtime.rest.access import passwords
 from wrackline.control.runtime.rest.access.failed_logins import SECONDS, FailedLogins, Who
-from wrackline.control.runtime.rest.access.roles import ROLES, Role
+from wrackline.control.runtime.rest.access.roles import ROLES, Role, route_of
+from wrackline.control.runtime.rest.access.sessions import Session, Sessions
 from wrackline.control.runtime.rest.access.users_file import User, Users, UsersFile
 from wrackline.control.runtime.rest.model.answer import Answer, error_response
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
@@ -35,6 +40,8 @@ from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, Wrackl
 _AT_ONCE: Final = 2  # passwords that are tried
 _WAITING: Final = 32  # requests that wait for it
 _REMEMBERED: Final = 256  # passwords that were right
+PAGES: Final = "/console"
+LOGIN_PAGE: Final = f"{PAGES}/login"
 _CHALLENGES: Final = (
     (b"www-authenticate", b'Basic realm="wrackline", charset="UTF-8"'),
     (b"www-authenticate", b'Bearer realm="wrackline"'),
@@ -93,9 +100,9 @@ class Credentials:
 class Login:
     """The application, for users that are known."""
 
-    def __init__(self, app: ASGIApp, users: UsersFile, tell: Tell) -> None:
+    def __init__(self, app: ASGIApp, users: UsersFile, tell: Tell, sessions: Sessions) -> None:
         """Take the users, and what gets each log-in that failed and each fault of the users' file."""
-        self._app, self._users, self._tell = app, users, tell
+        self._app, self._users, self._tell, self.sessions = app, users, tell, sessions
         self._attempts = FailedLogins(time.monotonic)
         self._right = _RightPasswords()
         self._trying = asyncio.Semaphore(_AT_ONCE)
@@ -107,25 +114,56 @@ class Login:
         if scope["type"] == "websocket":  # the application has none
             await send({"type": "websocket.close", "code": 1008})
             return
-        if scope["type"] == "http" and ROLES.get(f"{scope['method']} {scope['path']}") is not Role.OPEN:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope["login"] = self
+        if not _is_open(scope["method"], scope["path"]):
             try:
                 scope["user"] = await self._identify(scope)
             except WracklineError as error:
-                await _refusal(error)(scope, receive, send)
+                refused = (
+                    _to_login(scope) if error.code == NEEDED.code and _is_page(scope) else _refusal(error)
+                )
+                await refused(scope, receive, send)
                 return
-        await self._app(scope, receive, send)
+        await self._app(scope, receive, self._renewing(scope, send))
+
+    async def log_in(self, scope: Scope, name: str, password: str) -> User:
+        """Return the user of a name and a password that came in a form; raise WRONG, TOO_OFTEN or BUSY."""
+        return await self._by_password(self._file(), name, password, _address(scope))
 
     async def _identify(self, scope: Scope) -> User:
-        users = self._file()
-        given = read_credentials(Headers(scope=scope))
+        users, headers = self._file(), Headers(scope=scope)
+        given = read_credentials(headers)
         if given is None:
-            needed = NEEDED()
-            raise needed
-        client = scope.get("client")
-        address = client[0] if client else "an unknown address"
+            session = self.sessions.read(headers.get("cookie", ""), users) if _is_page(scope) else None
+            if session is None:
+                needed = NEEDED()
+                raise needed
+            scope["session"] = session
+            return session.user
         if given.name is None:
-            return self._by_token(users, given.secret, address)
-        return await self._by_password(users, given.name, given.secret, address)
+            return self._by_token(users, given.secret, _address(scope))
+        return await self._by_password(users, given.name, given.secret, _address(scope))
+
+    def _renewing(self, scope: Scope, send: Send) -> Send:
+        """Return what sends an answer; a page that somebody asks for keeps the session from getting idle."""
+        session: Session | None = scope.get("session")
+        by_itself = b"hx-request" in dict(scope["headers"])  # an open page asks every two seconds
+        renewed = None if session is None or by_itself else self.sessions.renewed(session)
+        if renewed is None:
+            return send
+
+        async def with_cookie(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [*message["headers"]]
+                if not any(name == b"set-cookie" for name, _ in headers):  # a log-out takes it away
+                    headers.append((b"set-cookie", renewed.encode()))
+                message = {**message, "headers": headers}
+            await send(message)
+
+        return with_cookie
 
     def _file(self) -> Users:
         try:
@@ -241,8 +279,36 @@ def _basic(text: str) -> Credentials | None:
     return Credentials(name, password) if colon else None
 
 
+def status_of(error: WracklineError) -> int:
+    """Return the status of a log-in that was refused."""
+    return _STATUS[error.code]
+
+
+def _is_open(method: str, path: str) -> bool:
+    route = route_of(method, path)
+    return route is not None and ROLES[route] is Role.OPEN
+
+
+def _is_page(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return path == PAGES or path.startswith(f"{PAGES}/")
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else "an unknown address"
+
+
+def _to_login(scope: Scope) -> RedirectResponse:
+    """Send a browser to the log-in, and from there back to the page that it asked for."""
+    query = scope["query_string"].decode("latin-1")
+    asked = scope["path"] + (f"?{query}" if query else "")
+    back = f"?next={quote(asked, safe='')}" if scope["method"] == "GET" else ""
+    return RedirectResponse(LOGIN_PAGE + back, 303, {"cache-control": "no-store"})
+
+
 def _refusal(error: WracklineError) -> Answer:
-    status = _STATUS[error.code]
+    status = status_of(error)
     answer = error_response(status, error.sentence, error.code, error.hint)
     if status == 401:
         answer.raw_headers.extend(_CHALLENGES)

@@ -5,6 +5,7 @@
     admin       also makes, changes and removes connectors, drafts and positions, and validates settings,
                 because that reads what references to secrets point to
 
+Beside the role, `data = true` lets a user see values of rows, which a few routes show.
 In: the chosen route, and the user that logged in.  Out: nothing, or a refusal.  A route that is not in the
 table is refused to everybody.
 """
@@ -42,12 +43,23 @@ class AuthenticatedUser(Protocol):
         """What the user may ask."""
         ...
 
+    @property
+    def data(self) -> bool:
+        """Whether the user may see values of rows."""
+        ...
+
 
 NOT_ALLOWED = define(
     "rest.not_allowed",
     Definite,
     "{user} may not do this: it takes the role {role}",
     hint='log in as a user with that role, or change role = "…" of {user} in the users\' file',
+)
+NO_VALUES = define(
+    "rest.no_values",
+    Definite,
+    "{user} may not see values of rows, which this shows",
+    hint="write data = true below [users.{user}] in the users' file; it is read again at once",
 )
 UNLISTED = define(
     "rest.unlisted",
@@ -58,7 +70,14 @@ UNLISTED = define(
 
 _OFFSET: Final = "/v1/contexts/{ns}/apps/{name}/generations/{generation}/instances/{instance}/offset"
 _TABLE: Final = {
-    Role.OPEN: ("GET /health", "GET /v1/health"),
+    Role.OPEN: (
+        "GET /health",
+        "GET /v1/health",
+        "GET /console/login",
+        "POST /console/login",
+        "GET /console/static/{file}",
+        "POST /console/theme/{theme}",
+    ),
     Role.VIEWER: (
         "GET /",
         "GET /openapi.json",
@@ -89,11 +108,10 @@ _TABLE: Final = {
         "GET /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/status",
         "GET /console",
         "GET /console/",
-        "GET /console/static/{file}",
+        "POST /console/logout",
         "GET /console/p/{name}",
         "GET /console/p/{name}/settings",
         "GET /console/p/{name}/t/{table}",
-        "POST /console/theme/{theme}",
         "GET /v1/contexts/{ns}/drafts",
         "GET /v1/contexts/{ns}/drafts/{id}",
     ),
@@ -139,7 +157,7 @@ _TABLE: Final = {
 ROLES: Final[Mapping[str, Role]] = MappingProxyType(
     {route: role for role, routes in _TABLE.items() for route in routes}
 )
-
+VALUES: Final[frozenset[str]] = frozenset()  # routes that show values of rows
 
 _PATHS: Final = tuple((route.split()[0], compile_path(route.split()[1])[0], route) for route in ROLES)
 
@@ -163,3 +181,5 @@ def permit(route: str, user: AuthenticatedUser | None) -> None:
         return
     if user is None or user.role < needed:
         raise NOT_ALLOWED(user="nobody" if user is None else user.name, role=needed.name.lower())
+    if route in VALUES and not user.data:
+        raise NO_VALUES(user=user.name)

@@ -2,6 +2,7 @@
 
     [users.ann]
     role = "admin"                             # viewer, operator or admin
+    data = true                                # may see values of rows; false if it is left out
     password = "scrypt-14-8-5:…"               # wrackline rest password
 
     [users.deploy]
@@ -46,6 +47,7 @@ class User:
     name: str
     role: Role
     password: str | None = field(default=None, repr=False)
+    data: bool = False  # may see values of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +116,20 @@ def parse(path: Path, content: bytes) -> Users:
 def _user(path: Path, name: str, given: Any) -> User:  # noqa: ANN401 - as TOML has it
     if _NAME.fullmatch(name) is None:
         raise _bad(path, f"{shown_name(name)} is not a name of a user", "1 to 64 letters, digits or . _ @ -")
-    if not isinstance(given, dict) or not given.keys() <= {"role", "password", "tokens"}:
-        raise _bad(path, f"{name} has more than role, password and tokens", "take the rest out")
+    if not isinstance(given, dict) or not given.keys() <= {"role", "password", "tokens", "data"}:
+        raise _bad(path, f"{name} has more than role, password, tokens and data", "take the rest out")
     role = given.get("role")
     if not isinstance(role, str) or role not in _ROLES:
         raise _bad(path, f"{name} has no role that there is", f"role = one of {', '.join(_ROLES)}")
     password = given.get("password")
     if password is not None and not (isinstance(password, str) and passwords.is_hashed_password(password)):
         raise _bad(path, f"{name}'s password is not as it is kept", _PASSWORDS)
+    data = given.get("data", False)
+    if not isinstance(data, bool):
+        raise _bad(path, f"data of {name} is neither true nor false", "data = true, or leave it out")
     if password is None and not given.get("tokens"):
         raise _bad(path, f"{name} has neither password nor token", _PASSWORDS)
-    return User(name, _ROLES[role], password)
+    return User(name, _ROLES[role], password, data)
 
 
 def _tokens(path: Path, name: str, given: Mapping[str, Any]) -> list[Any]:

@@ -91,6 +91,10 @@ class WritableConnectors(Connectors, Protocol):
         """Return the URL of the worker that writes, None if it is this one; NO_COORDINATOR meanwhile."""
         ...
 
+    def session_secret(self) -> bytes:
+        """Return what the keys of the console's sessions are made from; empty while it is not known."""
+        ...
+
     def stored_settings(self, name: str) -> Mapping[str, str]:
         """The flat map as it was given, secrets unmasked, references unresolved: never to be shown."""
         ...

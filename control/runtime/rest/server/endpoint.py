@@ -3,6 +3,7 @@
 In: settings, routes, and what gets errors.  Out: where it listens, and this worker's name.
 """
 
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 
 from wrackline.control.runtime.rest.access.login import Login
+from wrackline.control.runtime.rest.access.sessions import Sessions
 from wrackline.control.runtime.rest.access.users_file import UsersFile
 from wrackline.control.runtime.rest.server.app import make_app
 from wrackline.control.runtime.rest.server.listener import listen
@@ -37,12 +39,20 @@ def open_endpoint(
     tell: Callable[[WracklineError], None],
     within: Sequence[Middleware] = (),
     cluster: str | None = None,
+    session_secret: Callable[[], bytes] | None = None,
 ) -> Iterator[RestEndpoint]:
-    """Answer by REST; all faults of the settings are raised before a request is accepted."""
+    """Answer by REST; all faults of the settings are raised before a request is accepted.
+
+    `session_secret` is what a group's workers have in common; without it, each has its own until it ends.
+    """
     place, tls = listen_address(settings), server_tls(settings)
     login = None
     if settings.users is not None:
-        login = Middleware(Login, users=UsersFile(settings.users), tell=tell)
+        own = secrets.token_bytes(32)
+        sessions = Sessions(
+            lambda: (session_secret and session_secret()) or own, secure=settings.scheme == "https"
+        )
+        login = Middleware(Login, users=UsersFile(settings.users), tell=tell, sessions=sessions)
     application = make_app(routes, hosts=settings.hosts, login=login, within=within, cluster=cluster)
     listening = listen(place)
     if tls is not None:

@@ -3,8 +3,8 @@
 In: an application, and what knows where the coordinator is.  Out: the same, behind one hop.  A request that
 came over that hop is never forwarded again: two workers that take each other for the coordinator would send
 it to and fro.  While there is no coordinator, it waits for one for a while.  The request sends only the
-method, the path, the body with its type and conditions, and the credentials (Authorization).  The answer is
-passed on as it is; a redirect is not followed.  If users log in, the role is checked here before anything
+method, the path, the body with its type and conditions, and the credentials (Authorization, for pages
+Cookie).  The answer is passed on as it is; a redirect is not followed.  If users log in, the role is checked here before anything
 is sent: the coordinator may have another file of users, and the request contains the caller's password.
 """
 
@@ -54,12 +54,14 @@ _STATUS: Final = {
     NOT_ALLOWED.code: 403,
 }  # others: 409, as Connect answers while it rebalances
 _WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
-_FORWARDED: Final = ("/connectors/", "/console/p/", "/v1/contexts/", "/v3/namespaces/")
+_PAGES: Final = "/console/p/"
+_FORWARDED: Final = ("/connectors/", _PAGES, "/v1/contexts/", "/v3/namespaces/")
 _READ: Final = (  # a POST that changes nothing
     *("/getState", "/listTables", "/describeTable", "/assessPipeline", "/assessTable"),
 )
 _PORTS: Final = {"http": 80, "https": 443}
 _SENT: Final = ("content-type", "authorization", "if-match", "if-none-match")
+_SENT_OF_A_PAGE: Final = (*_SENT, "cookie")
 _PASSED: Final = ("content-type", "allow", "www-authenticate", "retry-after", "etag")
 _CONNECT_S: Final = 5.0
 _LOOK_S: Final = 0.5  # between two checks that it is still the coordinator
@@ -224,7 +226,8 @@ def _write_request(request: Request, host: str, body: bytes) -> tuple[h11.Connec
     """Write the request for the coordinator, with the path as it came."""
     query: bytes = request.scope["query_string"]
     target: bytes = request.scope["raw_path"] + (b"?" + query if query else b"")
-    headers = {name: request.headers[name] for name in _SENT if name in request.headers}
+    names = _SENT_OF_A_PAGE if request.url.path.startswith(_PAGES) else _SENT
+    headers = {name: request.headers[name] for name in names if name in request.headers}
     own = {"host": host, "content-length": str(len(body)), MARK: "1", "connection": "close"}
     asked = h11.Connection(h11.CLIENT)
     pieces = (

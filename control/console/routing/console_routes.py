@@ -8,6 +8,7 @@
     POST /console/p/{name}/t/{table}/do/{verb}    pause, resume, retry
     POST /console/theme/{theme}             light, dark, or as the system has it
     GET  /console/static/{file}
+    and those of login_routes.py
 
 In: the connectors and the views of a worker.  Out: routes.
 """
@@ -17,12 +18,14 @@ from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from wrackline.control.console.access.page_route import check_form, page_route
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
 from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
 from wrackline.control.console.pipelines_page import pipelines_page
+from wrackline.control.console.routing.login_routes import add_login
 from wrackline.control.console.table_page import table_page
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connectors import Connectors
@@ -33,7 +36,7 @@ from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.redaction import shown_name
 
-_HERE: Final = Path(__file__).parent
+_HERE: Final = Path(__file__).parents[1]
 _SENT: Final = (".css", ".js", ".svg")
 _STATIC: Final = {one.name: one for one in (_HERE / "static").iterdir() if one.suffix in _SENT}
 _YEAR_S: Final = 365 * 86_400
@@ -48,8 +51,14 @@ _TABLE_VERBS: Final = tuple(wish.value for wish in TableWish)
 
 def routes(crew: Connectors, views: WorkerViews) -> APIRouter:
     """Make the routes."""
-    made = APIRouter(prefix="/console", default_response_class=HTMLResponse)
     pages = PageFrame(crew, views)
+    made = APIRouter(
+        prefix="/console",
+        default_response_class=HTMLResponse,
+        route_class=page_route(pages.refused),
+        dependencies=[Depends(check_form)],
+    )
+    add_login(made, pages)
     _add_pages(made, pages)
     _add_actions(made, crew, pages)
 
