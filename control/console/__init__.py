@@ -3,6 +3,7 @@
     browser -> routing -> pipelines_page, pipeline_page, table_page (pure) -> templates -> HTML
 
 routing             the routes: pages, actions that are passed on, and the log-in
+events              the screen of a table's events
 access              what users may do and see, and which forms are of their session
 page_frame          what all pages share: the boards in memory, the templates, the headers
 pipelines_page      what the list of pipelines shows
@@ -12,5 +13,6 @@ page_words          states in words with their icons, and numbers as people read
 charts              the geometry of charts, drawn by the server as SVG
 templates, static   the HTML, one style sheet, a few lines of JavaScript, and htmx
 
-No page asks a database, Kafka or a target.  Each works without JavaScript; with it, it renews itself.
+No page asks a database, Kafka or a target, but those that say so, which answer within two seconds.  Each
+works without JavaScript; with it, it renews itself.
 """

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from wrackline.control.cli.tail.record_decoder import RecordDecoder, TopicRecord
+from wrackline.control.runtime.events.record_decoder import RecordDecoder, TopicRecord
 from wrackline.control.runtime.group.config_records import GroupConfig
 from wrackline.producers.sources.mysql.ddl.ddl_effects import effects
 from wrackline.producers.sources.mysql.ddl.sql_tokens import SqlSpelling

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from wrackline.control.cli.tail.value_text import show_name
 from wrackline.control.cli.terminal.output import Json, Options, print_json, say
 from wrackline.control.cli.terminal.progress import show_progress
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
+from wrackline.control.runtime.events.value_text import show_name
 from wrackline.control.runtime.ground.exits import exit_of_all
 from wrackline.control.runtime.ground.terminal_text import escape, escape_lines
 from wrackline.control.runtime.services.table_survey import (

@@ -7,15 +7,16 @@ terminal and nothing elsewhere; never wider than it.  A column that the log did 
 shown as unchanged.  A null in a deleted row is left out, because it mostly means that the log has only a key.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from rich.text import Text
 
-from wrackline.control.cli.tail.record_decoder import DecodedEvent, DecodedPart
-from wrackline.control.cli.tail.value_text import show_name, show_value
+from wrackline.control.runtime.events.record_decoder import DecodedEvent, DecodedPart
+from wrackline.control.runtime.events.row_columns import Row, envelope_of, is_same, unsent_columns
+from wrackline.control.runtime.events.value_text import show_name, show_value
 
 _OPS: Final = {
     "c": ("insert", "green"),
@@ -24,14 +25,11 @@ _OPS: Final = {
     "r": ("read", "cyan"),
     "t": ("truncate", "bold magenta"),
 }
-_ENVELOPE: Final = {"op", "before", "after"}
 _TOMBSTONE: Final = ("tombstone", "dim")
 _OTHER: Final = ("event", "blue")
 _BROKEN: Final = ("broken", "bold red")
 _UNSENT: Final = "(unchanged, not sent)"
 _WIDE: Final = 9  # the longest of these words
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ def _what(event: DecodedEvent) -> tuple[str, str]:
         return _BROKEN
     if event.record.value is None:
         return _TOMBSTONE
-    envelope = _envelope(event.value)
+    envelope = envelope_of(event.value)
     if envelope is None:
         return _OTHER
     op = envelope["op"]
@@ -101,39 +99,31 @@ def _pieces(event: DecodedEvent, most: int | None) -> Iterator[tuple[str, str]]:
 
 
 def _changes(value: DecodedPart, key: Row, most: int | None) -> Iterator[str]:
-    envelope = _envelope(value)
+    envelope = envelope_of(value)
     if envelope is None:
         yield from _fields(value.value, most)
         return
     before, after = envelope["before"], envelope["after"]
-    source = envelope.get("source")
-    unsent = set((source.get("unchanged") or ()) if isinstance(source, Mapping) else ())
+    unsent = unsent_columns(envelope)
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         yield from _differences(before, after, unsent, most)
     elif isinstance(after, Mapping):
         for column, its in after.items():
             if column in unsent:
                 yield f"{show_name(column)}={_UNSENT}"
-            elif column not in key or not _same(key[column], its):
+            elif column not in key or not is_same(key[column], its):
                 yield f"{show_name(column)}={show_value(its, most)}"
     elif isinstance(before, Mapping):
         for column, its in before.items():
-            if its is not None and (column not in key or not _same(key[column], its)):
+            if its is not None and (column not in key or not is_same(key[column], its)):
                 yield f"{show_name(column)}={show_value(its, most)}"
 
 
-def _differences(before: Row, after: Row, unsent: set[str], most: int | None) -> Iterator[str]:
+def _differences(before: Row, after: Row, unsent: Collection[str], most: int | None) -> Iterator[str]:
     for column, its in after.items():
         was = before.get(column)
-        if column not in unsent and not _same(was, its):
+        if column not in unsent and not is_same(was, its):
             yield f"{show_name(column)}: {show_value(was, most)} -> {show_value(its, most)}"
-
-
-def _same(one: object, other: object) -> bool:
-    """Whether both are one value; NaN is NaN, and -0 is not 0."""
-    if isinstance(one, str | bytes | int):
-        return one == other
-    return show_value(one) == show_value(other)
 
 
 def _fields(value: object, most: int | None) -> Iterator[str]:
@@ -142,8 +132,3 @@ def _fields(value: object, most: int | None) -> Iterator[str]:
             yield f"{show_name(column)}={show_value(its, most)}"
     else:
         yield show_value(value, most)
-
-
-def _envelope(part: object) -> Row | None:
-    value = part.value if isinstance(part, DecodedPart) else None
-    return value if isinstance(value, Mapping) and value.keys() >= _ENVELOPE else None

@@ -16,14 +16,26 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
-from wrackline.control.cli.tail import event_documents
 from wrackline.control.cli.tail.event_lines import LineStyle, line
-from wrackline.control.cli.tail.feed import Feed, Spans
-from wrackline.control.cli.tail.record_decoder import DecodedEvent, RecordDecoder, TopicRecord
-from wrackline.control.cli.tail.start_offsets import NEWEST, Start, first_offset, merge_by_time, read_start
-from wrackline.control.cli.tail.topic_choice import NOTHING_YET, choose_topics, name_topics, topic_filter
+from wrackline.control.cli.terminal.moment_argument import FORM
 from wrackline.control.cli.terminal.output import Options, say
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
+from wrackline.control.runtime.events import event_documents
+from wrackline.control.runtime.events.feed import Feed, Spans
+from wrackline.control.runtime.events.record_decoder import DecodedEvent, RecordDecoder, TopicRecord
+from wrackline.control.runtime.events.start_offsets import (
+    NEWEST,
+    Start,
+    first_offset,
+    merge_by_time,
+    read_start,
+)
+from wrackline.control.runtime.events.topic_choice import (
+    NOTHING_YET,
+    choose_topics,
+    name_topics,
+    topic_filter,
+)
 from wrackline.schemas.kafka.schema_registry import RegistryClient, registry_access
 from wrackline.schemas.kafka.topic_names import is_of_table
 from wrackline.schemas.pipelines.publication_settings import naming_of
@@ -76,7 +88,10 @@ def tail(
     only the columns that differ. Topics without rows need their full name, such as shop1.transaction.
     """
     context.ensure_object(Options).json = json
-    begins = read_start(begin)
+    try:
+        begins = read_start(begin)
+    except ValueError:
+        raise typer.BadParameter(FORM) from None
     values = good_pipeline(file).good()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

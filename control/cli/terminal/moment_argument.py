@@ -1,10 +1,13 @@
 """A moment that a user gives on the command line."""
 
 from datetime import datetime
+from typing import Final
 
 import typer
 
 from wrackline.control.runtime.ground import times
+
+FORM: Final = "a moment is written as 2026-05-01T12:00:00+02:00"
 
 
 def parse_moment(text: str) -> datetime:
@@ -12,4 +15,4 @@ def parse_moment(text: str) -> datetime:
     try:
         return times.parse_moment(text)
     except ValueError:
-        raise typer.BadParameter("a moment is written as 2026-05-01T12:00:00+02:00") from None
+        raise typer.BadParameter(FORM) from None

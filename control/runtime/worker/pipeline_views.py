@@ -9,8 +9,11 @@ from typing import Any, Final, NamedTuple, Protocol
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
 from wrackline.control.runtime.check.assessment import PATIENCE, PROBE_PATIENCE, assess
+from wrackline.control.runtime.events.event_looks import EventLook, EventQuestion, look_at_events
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
+from wrackline.control.runtime.rest.routes.event_routes import PATIENCE_S
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE, NO_TARGET
 from wrackline.control.runtime.services.status import PipelineStatus, pipeline_status
 from wrackline.control.runtime.services.table_wishes import send_wish
@@ -20,6 +23,7 @@ from wrackline.schemas.kafka.board_records import Half, HalfBoard
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.settings.settings_registry import Values
 
 _EVERY_S: Final = 1.0  # between two looks for pipelines that are new, changed or gone
 _LEAVE_S: Final = 5.0
@@ -69,6 +73,7 @@ class WorkerViews:
         self._followed: dict[str, Followed] = {}
         self._histories: dict[str, PipelineHistory] = {}
         self._lock = Lock()
+        self.quick = AnswerCache(PATIENCE_S, longest=0)  # rows' values must not stay in memory
 
     def names(self) -> Container[str]:
         """Return the pipelines' names."""
@@ -101,6 +106,14 @@ class WorkerViews:
             raise NO_TARGET(name=name, table=shown_name(table))
         send_wish(pipeline.good(), table, wish, by)
 
+    def brokers(self, name: str) -> str:
+        """Return the addresses of a pipeline's Kafka."""
+        return ", ".join(self._good(name).listed("kafka.bootstrap.servers"))
+
+    def events(self, name: str, question: EventQuestion) -> EventLook:
+        """Read some of a table's events from Kafka."""
+        return look_at_events(self._good(name), question)
+
     def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
         """Check it in a separate process; with `probe`, try its servers there."""
         return assess(name, self._assessing(name, probe), PROBE_PATIENCE if probe else PATIENCE)
@@ -122,6 +135,11 @@ class WorkerViews:
         for name in filter(self._boards.is_read, followed):
             with self._boards.held(name) as halves:
                 self._histories.setdefault(name, PipelineHistory()).add(summarise(halves, now_ms()))
+
+    def _good(self, name: str) -> Values:
+        if name not in self._pipelines.names():
+            raise NO_CONNECTOR(name=shown_name(name))
+        return self._pipelines.pipeline(name).good()
 
     def _follow(self, name: str) -> Followed:
         with self._lock:

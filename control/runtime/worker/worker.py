@@ -143,6 +143,7 @@ def serve_rest(
     from wrackline.control.runtime.rest.contexts import app_routes, context_routes  # noqa: PLC0415
     from wrackline.control.runtime.rest.routes import (  # noqa: PLC0415
         connector_routes,
+        event_routes,
         offset_routes,
         plugin_routes,
         request_routes,
@@ -158,6 +159,7 @@ def serve_rest(
         request_routes.routes(desks),
         own_looks.routes(looks),
         table_routes.routes(looks),
+        event_routes.routes(looks),
         connector_routes.routes(crew),
         connector_routes.file_routes() if group is None else write_routes.routes(group),
         plugin_routes.routes(Installed(), _check_alone if group is None else group.check, OURS),

@@ -15,10 +15,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
 )
 
 from tests.integration.kafka.world import Names, committed, made_publisher, surely, until
-from wrackline.control.cli.tail.feed import Feed
 from wrackline.control.local.stack import kafka as broker_of_stack
 from wrackline.control.local.stack.kafka import ExtraListener
 from wrackline.control.local.stack.servers import HOST, Broker
+from wrackline.control.runtime.events.feed import Feed
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.failures import TopicRefusedError
 from wrackline.producers.kafka.topic_creation import TopicCreation, TopicCreator

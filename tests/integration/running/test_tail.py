@@ -13,8 +13,8 @@ from confluent_kafka import Producer
 from tests.fixtures.prepared import Forked
 from tests.fixtures.servers import Database
 from tests.integration.running.world import World, environment, free_port
-from wrackline.control.cli.tail.start_offsets import NEWEST
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.events.start_offsets import NEWEST
 from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = pytest.mark.servers

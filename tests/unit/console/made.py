@@ -1,15 +1,19 @@
 """Boards made by hand, and a console over them: busy, broken, empty, and with names that mean harm."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tests.unit.console import made_events
 from wrackline.control.console.routing import console_routes
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
+from wrackline.control.runtime.events.event_looks import EventLook, EventQuestion
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
+from wrackline.control.runtime.rest.routes.event_routes import PATIENCE_S
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint, open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
@@ -67,6 +71,19 @@ class MadeViews:
     def __init__(self, boards: Mapping[str, BoardView]) -> None:
         self.boards = dict(boards)
         self.wished: list[tuple[str, str, str, str]] = []
+        self.quick = AnswerCache(PATIENCE_S, longest=0)
+        self.asked: list[EventQuestion] = []
+        self.look: Callable[[], EventLook] = made_events.some
+
+    def brokers(self, name: str) -> str:
+        if name not in self.boards:
+            raise NO_CONNECTOR(name=name)
+        return "broker1:9092"
+
+    def events(self, name: str, question: EventQuestion) -> EventLook:
+        del name
+        self.asked.append(question)
+        return self.look()
 
     def names(self) -> Sequence[str]:
         return list(self.boards)

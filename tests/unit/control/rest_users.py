@@ -8,6 +8,7 @@ from wrackline.control.runtime.rest.access import passwords
 
 PASSWORD = "correct horse: battery ä"
 TOKENS = {role: f"wrackline_token-of-a-{role}" for role in ("viewer", "operator", "admin")}
+SEES_VALUES = "admin"
 
 
 @cache
@@ -19,7 +20,8 @@ def kept() -> str:
 def written(folder: Path, ann: str | None = None) -> Path:
     """Write the file; ann is an admin with a password."""
     tables = [
-        f'[users.{role}]\nrole = "{role}"\ntokens = [{{ sha256 = "{passwords.digest(token)}" }}]\n'
+        f'[users.{role}]\nrole = "{role}"\ndata = {str(role == SEES_VALUES).lower()}\n'
+        f'tokens = [{{ sha256 = "{passwords.digest(token)}" }}]\n'
         for role, token in TOKENS.items()
     ]
     tables.append(f'[users.ann]\nrole = "admin"\npassword = "{ann or kept()}"\n')

@@ -7,9 +7,9 @@ import pytest
 from fastapi import APIRouter, Response
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from tests.unit.control.rest_users import TOKENS, bearer, written
+from tests.unit.control.rest_users import SEES_VALUES, TOKENS, bearer, written
 from tests.unit.corpus.worker import Worker, exchange, request, working
-from wrackline.control.runtime.rest.access.roles import ROLES, Role, check_role
+from wrackline.control.runtime.rest.access.roles import ROLES, VALUES, Role, check_role
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 
@@ -62,9 +62,12 @@ def test_each_role_may_what_the_table_says(worker: Worker, route: str, role: str
     worker.desk.bodies.clear()
     body = b'{"type":"execute-snapshot","data":{"data-collections":["public.orders"]}}'
     heard = exchange(worker.port, request(path, {"Content-Type": "application/json", **bearer(role)}, body))
-    may = Role[role.upper()] >= ROLES[route]
+    has_role = Role[role.upper()] >= ROLES[route]
+    may = has_role and (route not in VALUES or role == SEES_VALUES)
     assert (heard.status == NO_ROLE) != may, heard
-    if not may:
+    if not may and has_role:
+        assert b"rest.no_values" in heard.body
+    elif not may:
         assert b"rest.not_allowed" in heard.body
         assert f"takes the role {ROLES[route].name.lower()}".encode() in heard.body
         assert not worker.crew.wished
@@ -78,7 +81,12 @@ def test_what_each_role_may_is_this() -> None:
     by_role = {role: {route for route, needed in ROLES.items() if needed is role} for role in Role}
     of_the_login = {"GET /console/login", "POST /console/login", "GET /console/static/{file}"}
     changes_nothing = {"POST /console/logout", "POST /v1/contexts/{ns}/getState"}
-    assert by_role[Role.OPEN] == {"GET /health", "GET /v1/health", "POST /console/theme/{theme}", *of_the_login}
+    assert by_role[Role.OPEN] == {
+        "GET /health",
+        "GET /v1/health",
+        "POST /console/theme/{theme}",
+        *of_the_login,
+    }
     assert {route for route in by_role[Role.VIEWER] if not route.startswith("GET ")} == changes_nothing
     starts_a_process = {"GET /connectors/{name}/assessment"}
     assert {route for route in by_role[Role.OPERATOR] if route.startswith("GET ")} == starts_a_process

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from wrackline.control.cli.commands.letters_commands import _tables
-from wrackline.control.cli.tail.topic_choice import choose_topics
 from wrackline.control.cli.terminal.status_text import unknown_tables
 from wrackline.control.runtime.board.source_report import table_progress
+from wrackline.control.runtime.events.topic_choice import choose_topics
 from wrackline.control.runtime.ground.table_names import is_named_by, name_parts
 from wrackline.control.runtime.services.status import NO_REPORT, PipelineStatus
 from wrackline.schemas.kafka.topic_names import Naming, table_topic

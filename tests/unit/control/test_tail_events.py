@@ -10,17 +10,22 @@ import fastavro
 import pytest
 from rich.cells import cell_len
 
-from wrackline.control.cli.tail import event_documents
 from wrackline.control.cli.tail.event_lines import LineStyle, line
-from wrackline.control.cli.tail.record_decoder import DecodedEvent, DecodedPart, RecordDecoder, TopicRecord
-from wrackline.control.cli.tail.start_offsets import (
+from wrackline.control.runtime.events import event_documents
+from wrackline.control.runtime.events.record_decoder import (
+    DecodedEvent,
+    DecodedPart,
+    RecordDecoder,
+    TopicRecord,
+)
+from wrackline.control.runtime.events.start_offsets import (
     first_offset,
     merge_by_time,
     read_start,
     short_slices,
     stretch_back,
 )
-from wrackline.control.cli.tail.topic_choice import choose_topics, name_topics, topic_filter
+from wrackline.control.runtime.events.topic_choice import choose_topics, name_topics, topic_filter
 from wrackline.control.runtime.services.topic_ends import OffsetSpan, TopicSlice
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.kafka.schema_registry import UNKNOWN_ID, UNREACHABLE

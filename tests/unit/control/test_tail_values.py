@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.control.cli.tail import logical_types
-from wrackline.control.cli.tail.value_text import ShownMoment, quote, show_name, show_value
+from wrackline.control.runtime.events import logical_types
+from wrackline.control.runtime.events.value_text import ShownMoment, quote, show_name, show_value
 from wrackline.control.runtime.ground.terminal_text import escape
 
 EPOCH = date(1970, 1, 1).toordinal()

@@ -30,6 +30,7 @@ from wrackline.control.runtime.rest.contexts import app_routes, context_routes
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.routes import (
     connector_routes,
+    event_routes,
     offset_routes,
     plugin_routes,
     request_routes,
@@ -203,6 +204,7 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         plugin_routes.routes(Installed(), checking, "1.2.3"),
         console_routes.routes(crew, views),  # type: ignore[arg-type]  # all it uses
         table_routes.routes(views),
+        event_routes.routes(views),
         offset_routes.routes(crew),
         context_routes.routes(crew, views),
         app_routes.routes(crew),

@@ -92,6 +92,7 @@ _TABLE: Final = {
         "GET /connectors/{name}/tasks-config",
         "GET /connectors/{name}/tasks/{task}/status",
         "GET /connectors/{name}/tables",
+        "GET /connectors/{name}/tables/{table}/events",
         "GET /connectors/{name}/lag",
         "GET /connectors/{name}/requests",
         "GET /connectors/{name}/requests/{id:path}",
@@ -112,6 +113,7 @@ _TABLE: Final = {
         "GET /console/p/{name}",
         "GET /console/p/{name}/settings",
         "GET /console/p/{name}/t/{table}",
+        "GET /console/p/{name}/events",
         "GET /v1/contexts/{ns}/drafts",
         "GET /v1/contexts/{ns}/drafts/{id}",
     ),
@@ -157,7 +159,9 @@ _TABLE: Final = {
 ROLES: Final[Mapping[str, Role]] = MappingProxyType(
     {route: role for role, routes in _TABLE.items() for route in routes}
 )
-VALUES: Final[frozenset[str]] = frozenset()  # routes that show values of rows
+VALUES: Final = frozenset(  # routes that show values of rows
+    {"GET /connectors/{name}/tables/{table}/events", "GET /console/p/{name}/events"}
+)
 
 _PATHS: Final = tuple((route.split()[0], compile_path(route.split()[1])[0], route) for route in ROLES)
 

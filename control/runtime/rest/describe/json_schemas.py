@@ -208,6 +208,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         dead_letters=_NUMBER,
         errors=_list(_ref("Wrong")),
     ),
+    "Events": _object(
+        topics=_list(_TEXT),
+        events=_list({"type": "object", "description": "as wrackline tail --json prints them"}),
+        scanned={"type": "integer", "description": "records that were looked at"},
+        next={"type": ["string", "null"], "description": "from, to go on; null: the topic's end"},
+    ),
     "TableWish": _object(table=_TEXT, wish={"type": "string", "enum": ["pause", "resume", "retry"]}),
     "Lag": _object(
         pipeline=_TEXT,

@@ -157,6 +157,17 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "POST /connectors/{name}/tables/{table}/retry": RouteDescription(
         "Try one table of the target again that has stopped", {202: "TableWish"}, errors=_ASKS
     ),
+    "GET /connectors/{name}/tables/{table}/events": RouteDescription(
+        "Return some of a table's events, decoded; it takes data = true in the users' file",
+        {200: "Events"},
+        query={
+            "from": {"type": "string", "default": "newest"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 500, "default": 50},
+            "key": {"type": "string"},
+            "op": {"type": "string", "enum": ["", "c", "u", "d", "r", "t"]},
+        },
+        errors=(400, *_ASKS),
+    ),
     "GET /connectors/{name}/lag": RouteDescription(
         "Report how far each step is behind", {200: "Lag"}, errors=_ASKS
     ),

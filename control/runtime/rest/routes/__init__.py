@@ -9,5 +9,6 @@ In: connectors and services, by protocols.  Out: routers for the application.
     request_routes     requests for existing rows
     view_routes        our own views: tables, lag, assessment
     answer_cache       one answer at a time for questions that take long
-    table_routes         wishes for single tables
+    table_routes       wishes for single tables
+    event_routes       a table's events, decoded
 """

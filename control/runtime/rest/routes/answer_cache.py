@@ -45,8 +45,14 @@ class _Question:
 class AnswerCache:
     """Questions under way, and the newest answers.  Only the event loop's thread may ask."""
 
-    def __init__(self, patience: float = _PATIENCE, clock: Callable[[], float] = time.monotonic) -> None:
-        self._patience, self._clock = patience, clock
+    def __init__(
+        self,
+        patience: float = _PATIENCE,
+        clock: Callable[[], float] = time.monotonic,
+        longest: float = _KEPT,
+    ) -> None:
+        """Take how long a caller waits, and how long an answer stays in memory."""
+        self._patience, self._clock, self._longest = patience, clock, longest
         self._questions: dict[Hashable, _Question] = {}
         self._waiting = 0
 
@@ -72,7 +78,9 @@ class AnswerCache:
         under_way = sum(one.ended is None for one in self._questions.values())
         if under_way >= AT_ONCE:
             raise _busy()
-        self._questions = {one: kept for one, kept in self._questions.items() if self._good(kept, _KEPT)}
+        self._questions = {
+            one: kept for one, kept in self._questions.items() if self._good(kept, self._longest)
+        }
         made = self._questions[name] = _Question(background.start_call(ask, "rest-look"))
 
         def ended(_: Future[Any]) -> None:

@@ -17,9 +17,11 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
+from wrackline.control.runtime.events.event_looks import BAD_START
+from wrackline.control.runtime.events.topic_choice import NO_TOPIC
 from wrackline.control.runtime.ground.revision import commit
 from wrackline.control.runtime.rest.access.guard import Guard
-from wrackline.control.runtime.rest.access.roles import NOT_ALLOWED, UNLISTED, check_role
+from wrackline.control.runtime.rest.access.roles import NO_VALUES, NOT_ALLOWED, UNLISTED, check_role
 from wrackline.control.runtime.rest.contexts.context_routes import NO_GENERATION
 from wrackline.control.runtime.rest.contexts.namespaces import NO_NAMESPACE
 from wrackline.control.runtime.rest.describe.openapi import document
@@ -76,6 +78,7 @@ _BAD: Final = (
     NOT_DRAFT,
     TYPED_SECRET,
     STARS_IN_DRAFT,
+    BAD_START,
 )
 _MISSING: Final = (
     NO_CONNECTOR,
@@ -86,11 +89,12 @@ _MISSING: Final = (
     NO_NAMESPACE,
     NO_GENERATION,
     NO_DRAFT,
+    NO_TOPIC,
 )
 _STATUS: Final = {
     **dict.fromkeys((one.code for one in _MISSING), 404),
     **dict.fromkeys((one.code for one in _BAD), 400),
-    **dict.fromkeys((NOT_ALLOWED.code, UNLISTED.code), 403),
+    **dict.fromkeys((NOT_ALLOWED.code, NO_VALUES.code, UNLISTED.code), 403),
     BY_FILE.code: 405,
     NO_COORDINATOR.code: 409,
     CHANGED.code: 412,

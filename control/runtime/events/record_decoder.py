@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 import fastavro
 import orjson
 
-from wrackline.control.cli.tail.logical_types import Schema, under_our_names
-from wrackline.control.cli.tail.schema_bounds import check_bounds
+from wrackline.control.runtime.events.logical_types import Schema, under_our_names
+from wrackline.control.runtime.events.schema_bounds import check_bounds
 from wrackline.schemas.errors import Definite, WracklineError, define
 
 NOT_WIRE_FORMAT = define(

@@ -12,8 +12,8 @@ from datetime import datetime
 from heapq import merge
 from typing import Final
 
-from wrackline.control.cli.tail.record_decoder import TopicRecord
-from wrackline.control.cli.terminal.moment_argument import parse_moment
+from wrackline.control.runtime.events.record_decoder import TopicRecord
+from wrackline.control.runtime.ground.times import parse_moment
 from wrackline.control.runtime.services.topic_ends import OffsetSpan, TopicSlice
 
 NEWEST: Final = 10
@@ -26,7 +26,7 @@ Start = str | int | datetime | None  # "beginning", "end", an offset, a time; No
 
 
 def read_start(text: str | None) -> Start:
-    """Read the value of --from; a wrong one is the command line's fault."""
+    """Read where to begin; ValueError: it is none of these."""
     if text is None or text in {"beginning", "end"}:
         return text
     return int(text) if _OFFSET.fullmatch(text) else parse_moment(text)

@@ -15,9 +15,9 @@ from typing import Any, Final, Self
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from wrackline.control.cli.tail.record_decoder import TopicRecord
-from wrackline.control.cli.tail.start_offsets import short_slices, stretch_back
-from wrackline.control.cli.tail.topic_choice import NO_TOPIC
+from wrackline.control.runtime.events.record_decoder import TopicRecord
+from wrackline.control.runtime.events.start_offsets import short_slices, stretch_back
+from wrackline.control.runtime.events.topic_choice import NO_TOPIC
 from wrackline.control.runtime.ground.pipeline_access import TASK, group_of
 from wrackline.control.runtime.services import topic_ends
 from wrackline.control.runtime.services.topic_ends import OffsetSpan, TopicSlice

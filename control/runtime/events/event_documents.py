@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from wrackline.control.cli.tail.record_decoder import DecodedEvent, DecodedPart
-from wrackline.control.cli.tail.value_text import ShownMoment, show_number, show_value
+from wrackline.control.runtime.events.record_decoder import DecodedEvent, DecodedPart
+from wrackline.control.runtime.events.value_text import ShownMoment, show_number, show_value
 from wrackline.control.runtime.ground.terminal_text import escape
 
 

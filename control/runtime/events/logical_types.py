@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import fastavro
 
-from wrackline.control.cli.tail.value_text import ShownMoment
+from wrackline.control.runtime.events.value_text import ShownMoment
 
 Schema = Any  # a list, an object or a name, as JSON has it
 
