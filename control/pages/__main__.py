@@ -13,6 +13,7 @@ from wrackline.control.pages import (
 from wrackline.control.runtime.ground.installed import registries
 
 DOCS = Path("docs")
+CODES = Path("control/console/errors/error_codes.jsonl")
 
 
 def main() -> None:
@@ -25,6 +26,7 @@ def main() -> None:
         "openapi.json": openapi_page.page(),
         "snapshots.md": stages_section.in_page((DOCS / "snapshots.md").read_text(encoding="utf-8")),
     }
+    CODES.write_text(errors_page.code_lines(), encoding="utf-8")
     for name, text in pages.items():
         (DOCS / name).write_text(text, encoding="utf-8")
 

@@ -1,8 +1,11 @@
-"""Prints docs/errors.md: every error code with its kind, its sentence and its hint."""
+"""Prints docs/errors.md, and the console's file of codes: each with its kind, its sentence and its hint."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
-from wrackline.control.cli.commands.explain import import_everything
+import orjson
+
+from wrackline.control.cli.commands.explain import explain_codes, import_everything
 from wrackline.schemas.errors import Definite, ErrorCode, OperatorNeeded, Transient, all_codes
 
 HEAD = """# Errors
@@ -41,6 +44,14 @@ def of_everything() -> str:
         raise RuntimeError(f"install the missing extras first, these can't be imported: {', '.join(missing)}")
     ours = {name: code for name, code in all_codes().items() if not name.startswith("test.")}
     return page(ours)
+
+
+def code_lines() -> str:
+    """Return a line of JSON for each code and each finding, as `wrackline errors` explains them."""
+    lines = [
+        orjson.dumps(asdict(one)).decode() for one in explain_codes(None) if not one.code.startswith("test.")
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _row(code: ErrorCode) -> str:

@@ -21,8 +21,8 @@ from wrackline.schemas.tables.table import TableId
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from wrackline.control.runtime.services.letter_replay import LetterReplays
-    from wrackline.control.runtime.services.letters import LettersService
+    from wrackline.control.runtime.letters.letter_replay import LetterReplays
+    from wrackline.control.runtime.letters.letters import LettersService
 
 app = typer.Typer(
     name="letters",
@@ -111,14 +111,14 @@ def drop(context: typer.Context, file: File, table: OneTable, *, json: Json = Fa
 
 
 def _open_letters(file: Path) -> "AbstractContextManager[LettersService]":
-    from wrackline.control.runtime.services.letters import open_letters  # noqa: PLC0415 - as below
+    from wrackline.control.runtime.letters.letters import open_letters  # noqa: PLC0415 - as below
 
     return open_letters(good_pipeline(file))
 
 
 def _open_replays(file: Path) -> "AbstractContextManager[LetterReplays]":
     # here, because a user that keeps no letters needs no Spark
-    from wrackline.control.runtime.services.letter_replay import open_replays  # noqa: PLC0415
+    from wrackline.control.runtime.letters.letter_replay import open_replays  # noqa: PLC0415
 
     return open_replays(good_pipeline(file))
 

@@ -8,7 +8,7 @@
     POST /console/p/{name}/t/{table}/do/{verb}    pause, resume, retry
     POST /console/theme/{theme}             light, dark, or as the system has it
     GET  /console/static/{file}
-    and those of login_routes.py, and of events/
+    and those of login_routes.py, of events/, errors/ and letters/
 
 In: the connectors and the views of a worker.  Out: routes.
 """
@@ -22,7 +22,9 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from wrackline.control.console.access.page_route import check_form, page_route
+from wrackline.control.console.errors.errors_routes import add_errors
 from wrackline.control.console.events.events_routes import add_events
+from wrackline.control.console.letters.letters_routes import add_letters
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
 from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
 from wrackline.control.console.pipelines_page import pipelines_page
@@ -61,6 +63,8 @@ def routes(crew: Connectors, views: WorkerViews) -> APIRouter:
     )
     add_login(made, pages)
     add_events(made, pages)
+    add_errors(made, pages)
+    add_letters(made, pages)
     _add_pages(made, pages)
     _add_actions(made, crew, pages)
 

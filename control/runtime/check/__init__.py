@@ -6,5 +6,6 @@ In: a file, or a map of settings.  Out: the pipeline, and findings.
     server_check    the source, Kafka and the schema registry
     target_check    the target
     assessment      all of it, also in a child process for REST
+    child_answer    one answer from a process of its own
     pipeline_file   the good pipeline of a file, or the error that carries its findings
 """

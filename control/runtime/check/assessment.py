@@ -8,20 +8,19 @@ In: the result of the settings' check.  Out: the same findings in both ways; not
 """
 
 import os
-import selectors
 import socket
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from wrackline.control.runtime.check.child_answer import ask_child
 from wrackline.control.runtime.check.file_check import Checked, check_file, check_pipeline
 from wrackline.control.runtime.check.server_check import check_server
 from wrackline.control.runtime.check.target_check import check_target
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.plain_json import plain_values
-from wrackline.producers.connect.child import Begin, Child, ChildReport
+from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.pipelines.pipeline import check
@@ -29,7 +28,6 @@ from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 PATIENCE: Final = 120.0  # seconds for all servers together; Spark needs ten of them
 PROBE_PATIENCE: Final = 300.0  # to try them
-_LOOK: Final = 1.0
 
 NOT_IN_TIME = define(
     "check.not_in_time",
@@ -82,21 +80,9 @@ def tell_document(make: Callable[[], Mapping[str, Any]], line: socket.socket) ->
 
 def assess(pipeline: str, begin: Begin, patience: float = PATIENCE) -> Mapping[str, Any]:
     """Check in a child; return its findings."""
-    until = time.monotonic() + patience
-    child = Child(begin)
-    try:
-        with selectors.DefaultSelector() as selector:
-            for descriptor in child.descriptors:
-                selector.register(descriptor, selectors.EVENT_READ)
-            while True:
-                code = child.exit_code  # first, because all that it sent before its end is there then
-                for heard in child.hear():
-                    if isinstance(heard, ChildReport):
-                        return heard.report
-                if code is not None:
-                    raise NOT_DONE(pipeline=pipeline, code=code)
-                if time.monotonic() > until:
-                    raise NOT_IN_TIME(pipeline=pipeline, seconds=patience)
-                selector.select(_LOOK)
-    finally:
-        child.close()
+    return ask_child(
+        begin,
+        patience,
+        lambda: NOT_IN_TIME(pipeline=pipeline, seconds=patience),
+        lambda code: NOT_DONE(pipeline=pipeline, code=code),
+    )

@@ -32,6 +32,8 @@ from wrackline.control.runtime.group.group_settings import WorkerGroup
 from wrackline.control.runtime.group.member import Member
 from wrackline.control.runtime.group.threads import Threads
 from wrackline.control.runtime.group.worker_tasks import WorkerTasks, task_numbers
+from wrackline.control.runtime.letters import letter_work
+from wrackline.control.runtime.letters.letter_work import LetterWork
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
 from wrackline.control.runtime.probe.assess import try_settings
@@ -120,7 +122,12 @@ def join_group(
         crew = GroupConnectors(group, cluster, hands, follower, tell, threads)
         boards = BoardFollower()
         opened.callback(boards.close)
-        looks = WorkerViews(crew, boards, partial(_assess, nursery, group, crew))
+        looks = WorkerViews(
+            crew,
+            boards,
+            partial(_assess, nursery, group, crew),
+            partial(_work_on_letters, nursery, group, crew),
+        )
         asks = _GroupRequests(crew, tell)
         drafts = GroupDrafts(group.id, crew, hands, typed_secrets=group.typed_secrets)
         access = DraftAccess(drafts, crew.names, crew.check, partial(_begin_call, nursery, group))
@@ -198,6 +205,13 @@ def _begin_call(
 def _assess(nursery: Nursery, group: WorkerGroup, crew: GroupConnectors, name: str, probe: bool) -> Begin:  # noqa: FBT001 - one of two ways
     run = try_settings if probe else assess_settings
     return nursery.way(run, dict(group.whole(crew.stored_settings(name))), group.allowed)
+
+
+def _work_on_letters(
+    nursery: Nursery, group: WorkerGroup, crew: GroupConnectors, name: str, work: LetterWork
+) -> Begin:
+    settings = dict(group.whole(crew.stored_settings(name)))
+    return nursery.way(letter_work.work_on_settings, settings, group.allowed, work)
 
 
 def _prepare(client: Client, topics: InternalTopics) -> None:

@@ -9,6 +9,5 @@ In: a good pipeline.  Out: values and documents; the command line and REST print
     requested_tables           table names of a request in the spelling that the task takes
     table_survey               captured tables, and what of each is in Kafka
     topic_ends                 the first and last readable offsets of topics
-    letters, letter_replay     dead letters: list and drop, and merge again
     deletion_plan, deletion    what a pipeline created, and removing it
 """

@@ -11,6 +11,8 @@ from wrackline.control.runtime.board.board_summary import PipelineHistory, summa
 from wrackline.control.runtime.check.assessment import PATIENCE, PROBE_PATIENCE, assess
 from wrackline.control.runtime.events.event_looks import EventLook, EventQuestion, look_at_events
 from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.letters.letter_desk import LetterDesk
+from wrackline.control.runtime.letters.letter_work import LetterWork
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
 from wrackline.control.runtime.rest.routes.event_routes import PATIENCE_S
@@ -66,10 +68,15 @@ class WorkerViews:
     """Looks at these pipelines; any thread may ask."""
 
     def __init__(
-        self, pipelines: KnownPipelines, boards: BoardFollower, assessing: Callable[[str, bool], Begin]
+        self,
+        pipelines: KnownPipelines,
+        boards: BoardFollower,
+        assessing: Callable[[str, bool], Begin],
+        working_on_letters: Callable[[str, LetterWork], Begin],
     ) -> None:
-        """Take also what starts the process that checks a pipeline, and may try its servers."""
+        """Take also what starts the processes that check a pipeline and that work on its letters."""
         self._pipelines, self._boards, self._assessing = pipelines, boards, assessing
+        self.letters = LetterDesk(working_on_letters)
         self._followed: dict[str, Followed] = {}
         self._histories: dict[str, PipelineHistory] = {}
         self._lock = Lock()

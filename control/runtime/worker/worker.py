@@ -23,6 +23,7 @@ from wrackline.control.runtime.files.file_drafts import FileDrafts
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
+from wrackline.control.runtime.letters import letter_work
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
 from wrackline.control.runtime.probe.assess import try_file
@@ -114,7 +115,12 @@ def work(
             }
             boards = BoardFollower()
             opened.callback(boards.close)
-            looks = WorkerViews(crew, boards, partial(_assess, nursery, files))
+            looks = WorkerViews(
+                crew,
+                boards,
+                partial(_assess, nursery, files),
+                lambda name, work: nursery.way(letter_work.work_on_file, files[name].absolute(), work),
+            )
             tell = partial(telling.wrong, WORKER)
             drafts = _draft_access(next(iter(pipelines)).absolute().parent, crew, nursery)
             more = () if pages is None else pages(crew, looks, drafts)
@@ -144,6 +150,7 @@ def serve_rest(
     from wrackline.control.runtime.rest.routes import (  # noqa: PLC0415
         connector_routes,
         event_routes,
+        letter_routes,
         offset_routes,
         plugin_routes,
         request_routes,
@@ -160,6 +167,7 @@ def serve_rest(
         own_looks.routes(looks),
         table_routes.routes(looks),
         event_routes.routes(looks),
+        letter_routes.routes(looks),
         connector_routes.routes(crew),
         connector_routes.file_routes() if group is None else write_routes.routes(group),
         plugin_routes.routes(Installed(), _check_alone if group is None else group.check, OURS),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from wrackline.consumers.kafka.topic_offsets import TopicOffsets
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
 from wrackline.control.runtime.ground.exits import Exit
-from wrackline.control.runtime.services.letters import open_letters
+from wrackline.control.runtime.letters.letter_work import LetterVerb, LetterWork, work_on_letters
+from wrackline.control.runtime.letters.letters import open_letters
 from wrackline.control.runtime.spark import java
 from wrackline.control.runtime.spark.java import Java
 from wrackline.schemas.errors import Definite
@@ -125,11 +127,28 @@ def test_letters_in_postgres_are_listed_and_dropped_without_spark(
     with open_letters(good_pipeline(world.consumer_file)) as opened:
         (table,) = opened.tables()
         assert str(table) == world.table
-        opened.box.keep(table, [kept])
+        opened.box.keep(table, [kept, replace(kept, spot=RecordPosition(world.topic, 0, 9))])
+    looked: Any = work_on_letters(good_pipeline(world.consumer_file), LetterWork(LetterVerb.LOOK))
+    assert looked["groups"] == [{"table": world.table, "code": "some.code", "reason": "why", "count": 2}]
+    assert bytes.fromhex(looked["letters"][0]["value"]) == SECRET
+    one = LetterWork(LetterVerb.DROP, ids=frozenset({looked["letters"][1]["id"]}))
+    left: Any = work_on_letters(good_pipeline(world.consumer_file), one)
+    assert (left["done"], [letter["offset"] for letter in left["letters"]]) == ({"dropped": 1}, [7])
     with open_letters(good_pipeline(world.consumer_file)) as opened:
         assert list(opened.letters(table)) == [kept]
         assert opened.drop(table) == 1
         assert list(opened.letters(table)) == []
+
+
+@pytest.mark.full
+def test_a_replay_for_the_console_says_what_stays(world: Tolerant, monkeypatch: pytest.MonkeyPatch) -> None:
+    poisoned(world)
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
+    work = LetterWork(LetterVerb.REPLAY, world.table)
+    told: Any = work_on_letters(good_pipeline(world.consumer_file), work)
+    assert told["done"] == {"merged": 0, "left": 1, "errors": []}
+    assert [letter["code"] for letter in told["letters"]] == ["consume.not_wire_format"]
 
 
 @pytest.mark.full

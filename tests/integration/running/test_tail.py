@@ -14,8 +14,12 @@ from tests.fixtures.prepared import Forked
 from tests.fixtures.servers import Database
 from tests.integration.running.world import World, environment, free_port
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.check.pipeline_file import good_pipeline
+from wrackline.control.runtime.events.event_looks import EventLook, EventQuestion, look_at_events
+from wrackline.control.runtime.events.row_columns import envelope_of
 from wrackline.control.runtime.events.start_offsets import NEWEST
 from wrackline.control.runtime.ground.exits import Exit
+from wrackline.schemas.errors import WracklineError
 
 pytestmark = pytest.mark.servers
 
@@ -189,3 +193,42 @@ def test_the_tables_that_are_captured_are_listed_with_what_is_in_kafka(world: Wo
     away = world.command("tables")
     assert away.returncode == Exit.TRANSIENT
     assert "key      id\n" in away.stdout
+
+
+def test_a_bounded_look_finds_the_same_events_by_place_kind_and_key(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the console and REST show."""
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
+    fill(world)
+    write(world, b"not ours", abort=True)
+    values = good_pipeline(world.file).good()
+
+    def look(table: str = "public.orders", begin: str = "newest", **more: Any) -> EventLook:
+        return look_at_events(values, EventQuestion(table, begin, **more))
+
+    def ops(found: EventLook) -> list[object]:
+        envelopes = (envelope_of(event.value) for event in found.events)
+        return [envelope and envelope["op"] for envelope in envelopes]
+
+    newest = look(world.topic.partition(".")[2])
+    assert ops(newest) == ["c", "c", "u", "d", None, "t"]
+    assert (newest.next, newest.topics) == ("", [world.topic])
+    assert ops(look(most=2)) == [None, "t"]
+    first = look(begin="beginning", most=2)
+    assert ops(first) == ["c", "c"]
+    assert ops(look(begin=first.next)) == ["u", "d", None, "t"]
+    assert ops(look(begin="beginning", key="id=2")) == ["c", "d", None]
+    assert ops(look(key="1", op="u")) == ["u"]
+    assert ops(look(begin="2000-01-01", op="t")) == ["t"]
+    assert look(begin="end").events == []
+    others = (
+        "public.customers",
+        "__consumer_offsets",
+        f"{world.prefix}.transaction",
+        "wrackline-shop-offsets",
+    )
+    for table in others:
+        with pytest.raises(WracklineError, match=r"tail\.no_topic"):
+            look(table)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tests.unit.console import made_events
+from tests.unit.console import made_events, made_letters
 from wrackline.control.console.routing import console_routes
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
 from wrackline.control.runtime.events.event_looks import EventLook, EventQuestion
@@ -74,6 +74,7 @@ class MadeViews:
         self.quick = AnswerCache(PATIENCE_S, longest=0)
         self.asked: list[EventQuestion] = []
         self.look: Callable[[], EventLook] = made_events.some
+        self.letters = made_letters.MadeDesk()
 
     def brokers(self, name: str) -> str:
         if name not in self.boards:

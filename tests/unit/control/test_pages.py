@@ -24,6 +24,14 @@ def test_the_committed_page_is_what_the_code_prints(name: str) -> None:
     assert committed == printed, remedy
 
 
+def test_the_console_has_what_the_code_says_of_each_error() -> None:
+    program = "from wrackline.control.pages.errors_page import code_lines; print(code_lines(), end='')"
+    command = [sys.executable, "-c", program]
+    printed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    committed = DOCS.parent / "control/console/errors/error_codes.jsonl"
+    assert committed.read_text(encoding="utf-8") == printed, "run: ./run pages"
+
+
 def test_the_life_of_a_table_is_printed_from_the_code() -> None:
     committed = (DOCS / "snapshots.md").read_text(encoding="utf-8")
     assert in_page(committed) == committed, "run: ./run pages"

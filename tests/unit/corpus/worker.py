@@ -31,6 +31,7 @@ from wrackline.control.runtime.rest.model.connect_documents import ConnectorStat
 from wrackline.control.runtime.rest.routes import (
     connector_routes,
     event_routes,
+    letter_routes,
     offset_routes,
     plugin_routes,
     request_routes,
@@ -205,6 +206,7 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         console_routes.routes(crew, views),  # type: ignore[arg-type]  # all it uses
         table_routes.routes(views),
         event_routes.routes(views),
+        letter_routes.routes(views),
         offset_routes.routes(crew),
         context_routes.routes(crew, views),
         app_routes.routes(crew),

@@ -114,6 +114,9 @@ _TABLE: Final = {
         "GET /console/p/{name}/settings",
         "GET /console/p/{name}/t/{table}",
         "GET /console/p/{name}/events",
+        "GET /console/p/{name}/errors",
+        "GET /console/p/{name}/letters",
+        "GET /console/error/{code}",
         "GET /v1/contexts/{ns}/drafts",
         "GET /v1/contexts/{ns}/drafts/{id}",
     ),
@@ -132,6 +135,10 @@ _TABLE: Final = {
         "POST /connectors/{name}/tables/{table}/retry",
         "POST /console/p/{name}/t/{table}/do/{verb}",
         "POST /console/p/{name}/do/{verb}",
+        "POST /console/p/{name}/letters/do/{verb}",
+        "GET /connectors/{name}/letters",  # as an assessment
+        "POST /connectors/{name}/letters/replay",
+        "DELETE /connectors/{name}/letters/{id}",
         "POST /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/start",
         "POST /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/stop",
         *(

@@ -214,6 +214,32 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         scanned={"type": "integer", "description": "records that were looked at"},
         next={"type": ["string", "null"], "description": "from, to go on; null: the topic's end"},
     ),
+    "Letters": _object(
+        groups=_list(_object(table=_TEXT, code=_TEXT, reason=_TEXT, count={"type": "integer"})),
+        letters=_list(
+            _object(
+                optional=("key", "value"),
+                id=_TEXT,
+                table=_TEXT,
+                topic=_TEXT,
+                partition={"type": "integer"},
+                offset={"type": "integer"},
+                code=_TEXT,
+                reason=_TEXT,
+                kept_ms={"type": "integer"},
+                bytes={"type": "integer"},
+                key={"type": ["string", "null"], "description": "the first 1,024 bytes in hex"},
+                value={"type": ["string", "null"], "description": "the first 1,024 bytes in hex"},
+            )
+        ),
+        done=_object(
+            optional=("merged", "left", "errors", "dropped"),
+            merged={"type": "integer"},
+            left={"type": "integer"},
+            errors=_list({"type": "object"}),
+            dropped={"type": "integer"},
+        ),
+    ),
     "TableWish": _object(table=_TEXT, wish={"type": "string", "enum": ["pause", "resume", "retry"]}),
     "Lag": _object(
         pipeline=_TEXT,

@@ -168,6 +168,22 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
         },
         errors=(400, *_ASKS),
     ),
+    "GET /connectors/{name}/letters": RouteDescription(
+        "Return the dead letters of the target; their bytes take data = true in the users' file",
+        {200: "Letters"},
+        errors=_ASKS,
+    ),
+    "POST /connectors/{name}/letters/replay": RouteDescription(
+        "Merge dead letters again, those of one table or of all",
+        {200: "Letters"},
+        query={"table": {"type": "string"}},
+        errors=(400, *_ASKS),
+    ),
+    "DELETE /connectors/{name}/letters/{id}": RouteDescription(
+        "Drop a dead letter; its row never arrives",
+        {200: "Letters"},
+        errors=_ASKS,
+    ),
     "GET /connectors/{name}/lag": RouteDescription(
         "Report how far each step is behind", {200: "Lag"}, errors=_ASKS
     ),

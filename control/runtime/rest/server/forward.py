@@ -4,11 +4,13 @@ In: an application, and what knows where the coordinator is.  Out: the same, beh
 came over that hop is never forwarded again: two workers that take each other for the coordinator would send
 it to and fro.  While there is no coordinator, it waits for one for a while.  The request sends only the
 method, the path, the body with its type and conditions, and the credentials (Authorization, for pages
-Cookie).  The answer is passed on as it is; a redirect is not followed.  If users log in, the role is checked here before anything
-is sent: the coordinator may have another file of users, and the request contains the caller's password.
+Cookie).  The answer is passed on as it is; a redirect is not followed.  If users log in, the role is checked
+here before anything is sent: the coordinator may have another file of users, and the request contains the
+caller's password.
 """
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
@@ -54,6 +56,7 @@ _STATUS: Final = {
     NOT_ALLOWED.code: 403,
 }  # others: 409, as Connect answers while it rebalances
 _WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
+_OF_LETTERS: Final = re.compile(r"/(?:connectors|console/p)/[^/]+/letters(?:/|$)")
 _PAGES: Final = "/console/p/"
 _FORWARDED: Final = ("/connectors/", _PAGES, "/v1/contexts/", "/v3/namespaces/")
 _READ: Final = (  # a POST that changes nothing
@@ -202,6 +205,9 @@ def _pass_on_undone(status: int, body: bytes) -> None:
 
 
 def _writes(method: str, path: str) -> bool:
+    """Whether the coordinator does it; work on letters takes only the settings, so any worker does it."""
+    if _OF_LETTERS.match(path) is not None:
+        return False
     if method not in _WRITES or (method == "POST" and path.endswith(_READ)):
         return False
     return path == "/connectors" or path.startswith(_FORWARDED)

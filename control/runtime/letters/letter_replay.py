@@ -16,8 +16,8 @@ from wrackline.consumers.contract.target import SparkTarget
 from wrackline.consumers.kafka.client_settings import client_settings
 from wrackline.consumers.kafka.topic_offsets import TopicOffsets
 from wrackline.control.runtime.ground.exits import Exit, exit_of_all
+from wrackline.control.runtime.letters.letters import LettersService
 from wrackline.control.runtime.running.batch_rules import batch_rules
-from wrackline.control.runtime.services.letters import LettersService
 from wrackline.control.runtime.spark.spark_session import open_target
 from wrackline.control.runtime.spark.target_access import target_of
 from wrackline.schemas.errors import WracklineError

@@ -1,0 +1,24 @@
+"""What the code of an error or a finding means.
+
+In: `error_codes.jsonl`, which `./run pages` prints from the declarations: a worker has loaded only a part of
+them, and loading the rest would cost it memory for ever.  Out: declarations.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+_FILE: Final = Path(__file__).with_name("error_codes.jsonl")
+
+
+def find_code(code: str) -> Mapping[str, str] | None:
+    """Return a code's kind, who acts, sentence and hint; None: there is no such code."""
+    return _codes().get(code)
+
+
+@cache
+def _codes() -> Mapping[str, Mapping[str, str]]:
+    return {one["code"]: one for one in map(orjson.loads, _FILE.read_bytes().splitlines())}
