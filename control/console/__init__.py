@@ -6,6 +6,7 @@ routing             the routes: pages, actions that are passed on, and the log-i
 events              the screen of a table's events
 errors              what is wrong now, and what each error means
 letters             the screen of dead letters
+shapes              the screen of a table's shapes
 access              what users may do and see, and which forms are of their session
 page_frame          what all pages share: the boards in memory, the templates, the headers
 pipelines_page      what the list of pipelines shows

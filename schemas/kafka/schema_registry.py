@@ -235,6 +235,18 @@ class RegistryClient:
         self._known_subjects.discard(subject)
         self._ids = {known: id_ for known, id_ in self._ids.items() if known[0] != subject}
 
+    def versions(self, subject: str) -> list[int]:
+        """Return the numbers of a subject's versions, in order; none for one that does not exist."""
+        try:
+            return sorted(self._call(lambda: self._client.get_versions(subject), _VERSIONS, subject))
+        except _NotFoundError:
+            return []
+
+    def version(self, subject: str, number: int) -> tuple[int, str]:
+        """Return the id and the text of a version."""
+        read = self._call(lambda: self._client.get_version(subject, number), _ANYTHING, subject)
+        return int(read.schema_id or 0), str(read.schema.schema_str if read.schema else "")
+
     def may_register(self, subject: str) -> None:
         """Raise if the registry says that it accepts no schema for a subject; nothing is written to it."""
         of_all, own = self._mode(None), self._mode(subject)

@@ -8,7 +8,7 @@
     POST /console/p/{name}/t/{table}/do/{verb}    pause, resume, retry
     POST /console/theme/{theme}             light, dark, or as the system has it
     GET  /console/static/{file}
-    and those of login_routes.py, of events/, errors/ and letters/
+    and those of login_routes.py, of events/, errors/, letters/ and shapes/
 
 In: the connectors and the views of a worker.  Out: routes.
 """
@@ -29,6 +29,7 @@ from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
 from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
 from wrackline.control.console.pipelines_page import pipelines_page
 from wrackline.control.console.routing.login_routes import add_login
+from wrackline.control.console.shapes.shapes_routes import add_shapes
 from wrackline.control.console.table_page import table_page
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connectors import Connectors
@@ -65,6 +66,7 @@ def routes(crew: Connectors, views: WorkerViews) -> APIRouter:
     add_events(made, pages)
     add_errors(made, pages)
     add_letters(made, pages)
+    add_shapes(made, pages)
     _add_pages(made, pages)
     _add_actions(made, crew, pages)
 

@@ -9,6 +9,8 @@
     row_columns       events                -> each column before and after, and what differs
     event_documents   events                -> a JSON object; value_text writes each value
     event_looks       one bounded look at the events of a table
+    table_shapes      schemas               -> the columns of each shape, and what differs
+    shape_looks       the newest shapes of a table, from the schema registry
 
-Everything but `feed` and `event_looks` is pure.
+Everything but `feed` and the two looks is pure.
 """

@@ -10,6 +10,7 @@ from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
 from wrackline.control.runtime.check.assessment import PATIENCE, PROBE_PATIENCE, assess
 from wrackline.control.runtime.events.event_looks import EventLook, EventQuestion, look_at_events
+from wrackline.control.runtime.events.shape_looks import ShapeLook, look_at_shapes
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.letters.letter_desk import LetterDesk
 from wrackline.control.runtime.letters.letter_work import LetterWork
@@ -115,11 +116,15 @@ class WorkerViews:
 
     def brokers(self, name: str) -> str:
         """Return the addresses of a pipeline's Kafka."""
-        return ", ".join(self._good(name).listed("kafka.bootstrap.servers"))
+        return self._good(name).text("kafka.bootstrap.servers")
 
     def events(self, name: str, question: EventQuestion) -> EventLook:
         """Read some of a table's events from Kafka."""
         return look_at_events(self._good(name), question)
+
+    def shapes(self, name: str, table: str) -> ShapeLook:
+        """Return the newest shapes of a table, from the schema registry."""
+        return look_at_shapes(self._good(name), table)
 
     def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
         """Check it in a separate process; with `probe`, try its servers there."""

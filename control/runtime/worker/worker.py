@@ -154,6 +154,7 @@ def serve_rest(
         offset_routes,
         plugin_routes,
         request_routes,
+        shape_routes,
         table_routes,
         write_routes,
     )
@@ -167,6 +168,7 @@ def serve_rest(
         own_looks.routes(looks),
         table_routes.routes(looks),
         event_routes.routes(looks),
+        shape_routes.routes(looks),
         letter_routes.routes(looks),
         connector_routes.routes(crew),
         connector_routes.file_routes() if group is None else write_routes.routes(group),

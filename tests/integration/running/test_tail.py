@@ -17,6 +17,7 @@ from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
 from wrackline.control.runtime.events.event_looks import EventLook, EventQuestion, look_at_events
 from wrackline.control.runtime.events.row_columns import envelope_of
+from wrackline.control.runtime.events.shape_looks import look_at_shapes
 from wrackline.control.runtime.events.start_offsets import NEWEST
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.schemas.errors import WracklineError
@@ -223,6 +224,11 @@ def test_a_bounded_look_finds_the_same_events_by_place_kind_and_key(
     assert ops(look(key="1", op="u")) == ["u"]
     assert ops(look(begin="2000-01-01", op="t")) == ["t"]
     assert look(begin="end").events == []
+    (shape,) = look_at_shapes(values, "public.orders").shapes
+    assert [(one.name, one.type, one.in_key) for one in shape.columns] == [
+        ("id", "integer", True),
+        ("note", "text", False),
+    ]
     others = (
         "public.customers",
         "__consumer_offsets",

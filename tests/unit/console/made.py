@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tests.unit.console import made_events, made_letters
+from tests.unit.console import made_events, made_letters, made_shapes
 from wrackline.control.console.routing import console_routes
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
 from wrackline.control.runtime.events.event_looks import EventLook, EventQuestion
+from wrackline.control.runtime.events.shape_looks import ShapeLook
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
@@ -74,6 +75,8 @@ class MadeViews:
         self.quick = AnswerCache(PATIENCE_S, longest=0)
         self.asked: list[EventQuestion] = []
         self.look: Callable[[], EventLook] = made_events.some
+        self.asked_shapes: list[tuple[str, str]] = []
+        self.shape_look: Callable[[], ShapeLook] = made_shapes.several
         self.letters = made_letters.MadeDesk()
 
     def brokers(self, name: str) -> str:
@@ -85,6 +88,10 @@ class MadeViews:
         del name
         self.asked.append(question)
         return self.look()
+
+    def shapes(self, name: str, table: str) -> ShapeLook:
+        self.asked_shapes.append((name, table))
+        return self.shape_look()
 
     def names(self) -> Sequence[str]:
         return list(self.boards)

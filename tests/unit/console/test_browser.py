@@ -2,12 +2,16 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.integration.running.world import wait_until
 from tests.unit.console.made import RUNS, MadeCrew, MadeViews, busy, crowd, served, source_table
+from tests.unit.console.visitor import users
+from tests.unit.control.rest_users import PASSWORD
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.kafka.board_records import Half
 
@@ -19,7 +23,9 @@ pytestmark = [
         reason="no chromium: apt-get install chromium chromium-driver",
     ),
 ]
-PAGES = ["/", "/p/shop", "/p/archive", "/p/billing", "/p/new-one", "/p/shop/t/shop.public.orders"]
+PAGES = ["/", "/p/shop", "/p/archive", "/p/billing", "/p/new-one", "/p/shop/t/shop.public.orders",
+         "/p/shop/events?at=0:102", "/p/new-one/events", "/p/billing/errors", "/p/shop/errors", "/p/shop/letters",
+         "/p/shop/tables/shop.public.orders/shapes", "/error/consume.too_many_letters", "/p/shop/settings"]  # fmt: skip
 Open = Callable[..., Any]
 
 
@@ -111,3 +117,24 @@ def test_it_works_without_scripts(browser: Open) -> None:
         wait_until(lambda: bool(crew.wished), patience=15)
         assert crew.wished == [("warehouse", DesiredState.RUN)]
         assert driver.current_url.endswith("/console/p/warehouse")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_somebody_logs_in_acts_and_logs_out(browser: Open, tmp_path: Path, scripts: bool) -> None:  # noqa: FBT001
+    driver = browser(scripts=scripts)
+    crew, views = crowd()
+    file = users(tmp_path, ann='role = "operator"\ndata = true')
+    with served(crew, views, RestSettings(0, users=file)) as door:
+        driver.get(f"http://127.0.0.1:{door.port}/console/p/shop")
+        wait_until(lambda: driver.title.startswith("Log in"), patience=15)
+        driver.find_element("name", "name").send_keys("ann")
+        driver.find_element("name", "password").send_keys(f"{PASSWORD}\n")
+        wait_until(lambda: driver.current_url.endswith("/console/p/shop"), patience=15)
+        driver.find_element("xpath", "//button[normalize-space()='Pause']").click()
+        wait_until(lambda: crew.wished == [("shop", DesiredState.PAUSE)], patience=15)
+        driver.find_element("link text", "Events").click()
+        wait_until(lambda: "129.90" in driver.page_source, patience=15)
+        driver.find_element("xpath", "//button[normalize-space()='Log out']").click()
+        wait_until(lambda: driver.title.startswith("Log in"), patience=15)
+        driver.get(f"http://127.0.0.1:{door.port}/console/p/shop/events")
+        wait_until(lambda: driver.title.startswith("Log in"), patience=15)

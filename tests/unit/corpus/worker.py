@@ -35,6 +35,7 @@ from wrackline.control.runtime.rest.routes import (
     offset_routes,
     plugin_routes,
     request_routes,
+    shape_routes,
     table_routes,
     view_routes,
     write_routes,
@@ -206,6 +207,7 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         console_routes.routes(crew, views),  # type: ignore[arg-type]  # all it uses
         table_routes.routes(views),
         event_routes.routes(views),
+        shape_routes.routes(views),
         letter_routes.routes(views),
         offset_routes.routes(crew),
         context_routes.routes(crew, views),

@@ -214,6 +214,20 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         scanned={"type": "integer", "description": "records that were looked at"},
         next={"type": ["string", "null"], "description": "from, to go on; null: the topic's end"},
     ),
+    "Shapes": _object(
+        subject=_TEXT,
+        left_out={"type": "integer", "description": "older versions"},
+        shapes=_list(
+            _object(
+                version={"type": "integer"},
+                schema_id={"type": "integer"},
+                columns=_list(
+                    _object(name=_TEXT, type=_TEXT, required={"type": "boolean"}, key={"type": "boolean"})
+                ),
+                changes=_list(_object(change=_TEXT, column=_TEXT, before=_TEXT, after=_TEXT)),
+            )
+        ),
+    ),
     "Letters": _object(
         groups=_list(_object(table=_TEXT, code=_TEXT, reason=_TEXT, count={"type": "integer"})),
         letters=_list(

@@ -168,6 +168,11 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
         },
         errors=(400, *_ASKS),
     ),
+    "GET /connectors/{name}/tables/{table}/shapes": RouteDescription(
+        "Return the newest shapes of a table, with what each changed",
+        {200: "Shapes"},
+        errors=_ASKS,
+    ),
     "GET /connectors/{name}/letters": RouteDescription(
         "Return the dead letters of the target; their bytes take data = true in the users' file",
         {200: "Letters"},

@@ -11,5 +11,6 @@ In: connectors and services, by protocols.  Out: routers for the application.
     answer_cache       one answer at a time for questions that take long
     table_routes       wishes for single tables
     event_routes       a table's events, decoded
+    shape_routes       a table's shapes
     letter_routes      dead letters: what is set aside, merged again, dropped
 """

@@ -25,7 +25,7 @@ NO_ANSWER_YET = define(
     "events.no_answer",
     Transient,
     "Kafka at {server} did not answer in {seconds:.0f} s",
-    hint="ask for fewer events, or again in some seconds; whether its brokers run: kcat -b {server} -L",
+    hint="ask again in some seconds, or for fewer events; see whether its brokers run",
 )
 
 
