@@ -48,7 +48,7 @@ class MadeDesk:
 
     def begin(self, name: str, work: LetterWork, by: str) -> Future[None]:
         self.asked.append((name, work, by))
-        done = {
+        done: dict[str, Any] = {
             LetterVerb.LOOK: {},
             LetterVerb.REPLAY: {"merged": 2, "left": 1, "errors": []},
             LetterVerb.DROP: {"dropped": 1},

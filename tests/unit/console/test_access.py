@@ -71,7 +71,7 @@ def test_a_page_leads_a_stranger_to_the_login_and_back(port: int) -> None:
 
 def test_programs_log_in_as_before(port: int) -> None:
     basic = {"Authorization": "Basic YW5uOndyb25n"}
-    assert Visitor(port).ask("GET", "/console/", **basic).status == 401
+    assert Visitor(port).ask("GET", "/console/", headers=basic).status == 401
     refused = Visitor(port).ask("GET", "/connectors")
     assert refused.status == 401
     assert "www-authenticate" in refused.headers
@@ -184,7 +184,7 @@ def test_a_page_that_renews_itself_does_not_keep_its_session(
     ann: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wrackline.control.runtime.rest.access.sessions._RENEW_S", 0)
-    assert "set-cookie" not in ann.ask("GET", "/console/", **{"HX-Request": "true"}).headers
+    assert "set-cookie" not in ann.ask("GET", "/console/", headers={"HX-Request": "true"}).headers
     assert ann.ask("GET", "/console/").headers["set-cookie"].startswith(f"{COOKIE}=ann:")
 
 
@@ -234,7 +234,7 @@ def test_a_page_of_another_site_can_neither_act_nor_show_ours(
     fields = ann.fields("/console/p/shop")
     for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
         for action in ("/console/p/shop/do/stop", "/console/logout", "/console/login"):
-            assert ann.ask("POST", action, fields, Origin=origin).status == 403
+            assert ann.ask("POST", action, fields, {"Origin": origin}).status == 403
     assert made[0].wished == []
     for path in ("/console/", "/console/login", "/console/p/shop"):
         policy = ann.ask("GET", path).headers["content-security-policy"]

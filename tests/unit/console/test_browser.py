@@ -24,8 +24,9 @@ pytestmark = [
     ),
 ]
 PAGES = ["/", "/p/shop", "/p/archive", "/p/billing", "/p/new-one", "/p/shop/t/shop.public.orders",
-         "/p/shop/events?at=0:102", "/p/new-one/events", "/p/billing/errors", "/p/shop/errors", "/p/shop/letters",
-         "/p/shop/tables/shop.public.orders/shapes", "/error/consume.too_many_letters", "/p/shop/settings"]  # fmt: skip
+         "/p/shop/events?at=0:102", "/p/new-one/events", "/p/billing/errors", "/p/shop/errors",
+         "/p/shop/letters", "/p/shop/tables/shop.public.orders/shapes", "/error/consume.too_many_letters",
+         "/p/shop/settings"]  # fmt: skip
 Open = Callable[..., Any]
 
 

@@ -35,13 +35,19 @@ class Visitor:
     port: int
     cookies: dict[str, str] = field(default_factory=dict)
 
-    def ask(self, method: str, path: str, form: Mapping[str, str] | None = None, **headers: str) -> Answer:
+    def ask(
+        self,
+        method: str,
+        path: str,
+        form: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
         cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
         given = {**(cookie if self.cookies else {}), **({} if form is None else {"Content-Type": FORM})}
         connection = HTTPConnection(LOOPBACK, self.port, timeout=30)
         try:
             body = None if form is None else urlencode(form)
-            connection.request(method, path, body, {**given, **headers})
+            connection.request(method, path, body, {**given, **(headers or {})})
             answer = connection.getresponse()
             said = {name.lower(): value for name, value in answer.getheaders()}
             for name, one in SimpleCookie(said.get("set-cookie", "")).items():

@@ -16,7 +16,7 @@ from wrackline.schemas.errors import Transient
 from wrackline.schemas.settings.secret_refs import Allowed
 
 LOOK = LetterWork(LetterVerb.LOOK)
-FOUND = {"groups": [], "letters": [], "done": {}}
+FOUND: dict[str, object] = {"groups": [], "letters": [], "done": {}}
 
 
 def finds(line: socket.socket) -> None:

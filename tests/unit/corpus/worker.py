@@ -208,7 +208,7 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         table_routes.routes(views),
         event_routes.routes(views),
         shape_routes.routes(views),
-        letter_routes.routes(views),
+        letter_routes.routes(views),  # type: ignore[arg-type]  # its desk works at once
         offset_routes.routes(crew),
         context_routes.routes(crew, views),
         app_routes.routes(crew),

@@ -22,6 +22,7 @@ from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.schemas.errors import OperatorNeeded, define
 
 _FRESH_S: Final = 10.0
+_OUTCOME_S: Final = 60.0  # a client that was told to ask again gets what its replay did
 _VALUES: Final = ("key", "value")
 
 NOT_WORKED = define(
@@ -72,7 +73,7 @@ def routes(looks: LetterService, once: AnswerCache | None = None) -> APIRouter:
         request: Request, name: str, table: Annotated[str, Query(max_length=1_000)] = ""
     ) -> Response:
         """Merge what can be read by now; the rest stays."""
-        return await work(request, name, LetterWork(LetterVerb.REPLAY, table), _FRESH_S)
+        return await work(request, name, LetterWork(LetterVerb.REPLAY, table), _OUTCOME_S)
 
     @made.delete("/{id}")
     async def drop(request: Request, name: str, id: str) -> Response:  # noqa: A002 - as the path has it
