@@ -48,11 +48,12 @@ class MadeDesk:
 
     def begin(self, name: str, work: LetterWork, by: str) -> Future[None]:
         self.asked.append((name, work, by))
-        done: dict[str, Any] = {
+        outcomes: Mapping[LetterVerb, dict[str, Any]] = {
             LetterVerb.LOOK: {},
             LetterVerb.REPLAY: {"merged": 2, "left": 1, "errors": []},
             LetterVerb.DROP: {"dropped": 1},
-        }[work.verb]
+        }
+        done = outcomes[work.verb]
         letters = (letter(4), letter(9), letter(12, "shop.public.items", "its table stops here"))
         self.states[name] = LetterState(None, work, by, now_ms(), found(*letters, **done))
         future: Future[None] = Future()
