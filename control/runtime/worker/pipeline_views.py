@@ -12,11 +12,13 @@ from wrackline.control.runtime.check.assessment import PATIENCE, PROBE_PATIENCE,
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE, NO_TARGET
+from wrackline.control.runtime.services.signalling import send_signal
 from wrackline.control.runtime.services.status import PipelineStatus, pipeline_status
 from wrackline.control.runtime.services.table_wishes import send_wish
 from wrackline.producers.connect.child import Begin
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
+from wrackline.schemas.kafka.receipts import Receipt
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.redaction import shown_name
@@ -87,6 +89,11 @@ class WorkerViews:
         with self._boards.held(name) as halves:
             yield BoardView(followed, halves, self._histories.setdefault(name, PipelineHistory()))
 
+    def receipts(self, name: str) -> Sequence[Receipt]:
+        """Return a pipeline's newest requests, the newest first."""
+        self._follow(name)
+        return self._boards.receipts(name)
+
     def wish_table(self, name: str, table: str, wish: TableWish, by: str) -> None:
         """Write a wish for a table that the board knows."""
         if name not in self._pipelines.names():
@@ -100,6 +107,10 @@ class WorkerViews:
         if pipeline.target is None:
             raise NO_TARGET(name=name, table=shown_name(table))
         send_wish(pipeline.good(), table, wish, by)
+
+    def request_rows(self, name: str, body: bytes) -> None:
+        """Send a signal that was found good, and wait until Kafka has it."""
+        send_signal(self._pipelines.pipeline(name).good(), body)
 
     def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
         """Check it in a separate process; with `probe`, try its servers there."""
