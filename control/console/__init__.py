@@ -1,8 +1,10 @@
 """The console: pages of a worker that show all of its pipelines, and act on them.
 
-    browser -> console_routes -> pipelines_page, pipeline_page, table_page (pure) -> templates -> HTML
+    browser -> routing -> pipelines_page, pipeline_page, table_page (pure) -> templates -> HTML
 
-console_routes      the routes: pages, and actions that are passed on
+routing             the routes: pages, and actions that are passed on
+rows                existing rows
+draw                geometry of drawings
 page_frame          what all pages share: the boards in memory, the templates, the headers
 pipelines_page      what the list of pipelines shows
 pipeline_page       what one pipeline shows

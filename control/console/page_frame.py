@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from fastapi import Request, Response
@@ -19,6 +19,7 @@ from starlette.responses import HTMLResponse
 from wrackline.control.console.pipelines_page import ListedPipeline
 from wrackline.control.runtime.board.board_summary import summarise
 from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.rest.access.roles import Role
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import Connectors
 from wrackline.control.runtime.worker.pipeline_views import BoardView, WorkerViews
@@ -38,6 +39,12 @@ HEADERS: Final = {
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+
+
+class PagePermissions(NamedTuple):
+    """What the user of a page may do, so that no page shows a button that would be refused."""
+
+    act: bool
 
 
 class PageFrame:
@@ -88,6 +95,8 @@ class PageFrame:
             here=here,
             version=OURS,
             user=None if user is None else user.name,
+            can=_permissions_of(request),
+            token="",
             worker=self.crew.worker,
             **of,
         )
@@ -110,3 +119,8 @@ class PageFrame:
         board = {half: HalfBoard() for half in Half}
         summary = replace(summarise(board, now_ms()), error=error.document(), wrong=1)
         return ListedPipeline(name, "", None, self.crew.standing(name), summary, (), self.crew.worker)
+
+
+def _permissions_of(request: Request) -> PagePermissions:
+    user = request.scope.get("user")
+    return PagePermissions(user is None or user.role >= Role.OPERATOR)

@@ -25,9 +25,9 @@ from wrackline.producers.reading.request_intake import RequestChannel, RequestIn
 from wrackline.producers.reading.resume_state import ResumeState
 from wrackline.producers.snapshot import key_bounds
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.snapshot.snapshot_table import BoundOf
 from wrackline.producers.snapshot.table_state import render_state
+from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.snapshot.work_items import SnapshotLimits
 from wrackline.producers.task.partition_run import PartitionRun
 from wrackline.producers.task.task_limits import Clocks

@@ -30,7 +30,11 @@ def percents(told: dict[str, Any]) -> list[int | None]:
 
 def test_a_range_is_as_far_as_its_last_released_key_and_one_that_is_over_is_whole() -> None:
     report = RangeReport("initial")
-    assert percents(report.look(job((0, None, "100"), (1, "100", "200"), (2, "200", "300")), (), 1)) == [0, 0, 0]
+    assert percents(report.look(job((0, None, "100"), (1, "100", "200"), (2, "200", "300")), (), 1)) == [
+        0,
+        0,
+        0,
+    ]
     told = report.look(job((1, "150", "200"), (2, "200", "300")), (), 2)
     assert percents(told) == [100, 50, 0]
 
@@ -55,7 +59,9 @@ def test_the_first_range_counts_from_its_first_released_key() -> None:
         (("5",), ("5",), ("5",), None),
     ],
 )
-def test_only_numbers_and_times_say_how_far_a_key_is(low: Any, now: Any, high: Any, percent: int | None) -> None:
+def test_only_numbers_and_times_say_how_far_a_key_is(
+    low: Any, now: Any, high: Any, percent: int | None
+) -> None:
     assert percent_of(low, now, high) == percent
 
 

@@ -91,7 +91,7 @@ def worker(  # noqa: PLR0913 - each is a flag
 
 def _pages(crew: "Connectors", views: "WorkerViews", drafts: "DraftAccess") -> "Sequence[APIRouter]":
     # here, because a worker that does not listen must not wait for them to load
-    from wrackline.control.console import console_routes  # noqa: PLC0415
+    from wrackline.control.console.routing import console_routes  # noqa: PLC0415
     from wrackline.control.plane import draft_routes  # noqa: PLC0415
     from wrackline.control.plane.draft_service import DraftService  # noqa: PLC0415
 

@@ -13,6 +13,6 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("htmx:config:request", (event) => {
   const open = document.querySelector("main details[open]");
-  const typing = document.activeElement && document.activeElement.tagName === "INPUT";
+  const typing = document.activeElement && /^(INPUT|TEXTAREA)$/.test(document.activeElement.tagName);
   if (document.hidden || open || typing) event.preventDefault();
 });

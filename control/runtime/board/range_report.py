@@ -18,7 +18,6 @@ from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.schemas.kafka.board_shapes import MOST_RANGES
 
 
-
 @dataclass(slots=True)
 class _KeyRange:
     after: Bound | None
@@ -55,7 +54,7 @@ class RangeReport:
 
 
 def percent_of(low: Bound | None, now: Bound | None, high: Bound | None) -> float | None:
-    """Return how much of a range lies before a key, where its first differing column is a number or a time."""
+    """Return how much of a range lies before a key, where numbers or times tell."""
     if low is None or now is None or high is None:
         return None
     for first, here, last in zip(low, now, high, strict=False):

@@ -1,7 +1,7 @@
 """The newest requests of a pipeline, from its topic of receipts.
 
-In: the topic's records.  Out: receipts, each read only when somebody looks: one of ten thousand tables is a long
-text, and is written every few seconds.
+In: the topic's records.  Out: receipts, each read only when somebody looks: one of ten thousand tables is
+a long text, and is written every few seconds.
 """
 
 from collections.abc import Sequence

@@ -3,8 +3,10 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
-from wrackline.control.console import console_routes
+from wrackline.control.console.routing import console_routes
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
@@ -16,6 +18,8 @@ from wrackline.control.runtime.worker.pipeline_views import BoardView, Followed
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
+from wrackline.schemas.kafka.receipts import Receipt, RequestKind, RequestState, ScanStatus, TableProgress
+from wrackline.schemas.kafka.signals import SnapshotKind
 from wrackline.schemas.kafka.wish_records import TableWish
 
 SLOT_LOST = define(
@@ -27,6 +31,13 @@ SLOT_LOST = define(
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 RUNS = ConnectorState(TaskState.RUNNING, worker="db-host-1:8083")
 _STEP_MS = 2_000
+RANGES = [
+    {"percent": percent, "reading": reading, "held": held}
+    for percent, reading, held in [
+        (100, 0, 0), (100, 0, 0), (88, 1, 0), (61, 1, 30_000), (None, 0, 20_000), (4, 1, 0),
+        (0, 0, 0), (0, 0, 0),
+    ]
+]  # fmt: skip
 
 
 class MadeCrew:
@@ -66,6 +77,8 @@ class MadeViews:
     def __init__(self, boards: Mapping[str, BoardView]) -> None:
         self.boards = dict(boards)
         self.wished: list[tuple[str, str, str, str]] = []
+        self.requests: dict[str, Sequence[Receipt]] = {}
+        self.sent: list[tuple[str, bytes]] = []
 
     def names(self) -> Sequence[str]:
         return list(self.boards)
@@ -76,6 +89,14 @@ class MadeViews:
         if table not in self.boards[name].halves[Half.TARGET].tables:
             raise NO_TABLE(name=name, table=table)
         self.wished.append((name, table, wish.value, by))
+
+    def receipts(self, name: str) -> Sequence[Receipt]:
+        return self.requests.get(name, ())
+
+    def request_rows(self, name: str, body: bytes) -> None:
+        if name not in self.boards:
+            raise NO_CONNECTOR(name=name)
+        self.sent.append((name, body))
 
     @contextmanager
     def board(self, name: str) -> Iterator[BoardView]:
@@ -89,7 +110,7 @@ def source_table(name: str, *, state: str = "streaming", events: int = 0, **more
     return {
         "table": name, "state": state, "requests": [], "rows": 0, "expected": None, "percent": None,
         "seconds_left": None, "letters": {}, "nulls": {}, "reason": None, "events": {"u": events},
-        "at_ms": now_ms(), **more,
+        "ranges": [], "waits_since_ms": None, "at_ms": now_ms(), **more,
     }  # fmt: skip
 
 
@@ -137,7 +158,11 @@ def busy(tables: int = 24, *, lost_in_s: int | None = None) -> BoardView:
     if tables > 3:
         source.tables["shop.public.items_002"] = source_table(
             "shop.public.items_002", state="snapshotting", requests=["initial"], rows=4_200_000,
-            expected=10_000_000, percent=42, seconds_left=130,
+            expected=10_000_000, percent=42, seconds_left=130, ranges=RANGES,
+            waits_since_ms=now_ms() - 120,
+        )  # fmt: skip
+        source.tables["shop.public.items_003"] = source_table(
+            "shop.public.items_003", state="queued", requests=["initial"],
         )  # fmt: skip
     return BoardView(Followed(1, "postgres", "iceberg"), both(source, target), history(source, target))
 
@@ -198,6 +223,26 @@ def history(source: HalfBoard, target: HalfBoard, steps: int = 400) -> PipelineH
     return made
 
 
+def requests() -> Sequence[Receipt]:
+    """Return receipts in every state."""
+    now = now_ms()
+
+    def read(
+        name: str, *tables: TableProgress, of: RequestState = RequestState.SUCCEEDED, **more: Any
+    ) -> Receipt:
+        return Receipt(name, of, SnapshotKind.INCREMENTAL, now - 60_000 * len(name), tables=tables, **more)
+
+    return [
+        read("initial", TableProgress("shop.public.items_002", 4_200_000, expected=10_000_000, percent=42,
+                                      seconds_left=130), of=RequestState.RUNNING),
+        read("ana-0f3c12ab77d1", TableProgress("shop.public.orders", 1_200, scan=ScanStatus.SUCCEEDED)),
+        read("console-77d10f3c12ab", of=RequestState.FAILED, code="snapshot.no_such_table",
+             sentence="no captured table is named public.ordres"),
+        replace(read("ana-pause-1"), what=RequestKind.PAUSE),
+        read("ana-5", TableProgress("shop.public.orders"), of=RequestState.ACCEPTED),
+    ]  # fmt: skip
+
+
 def crowd() -> tuple[MadeCrew, MadeViews]:
     """Return several pipelines in several states."""
     boards = {
@@ -213,7 +258,9 @@ def crowd() -> tuple[MadeCrew, MadeViews]:
     standings["warehouse"] = ConnectorState(TaskState.PAUSED, worker=RUNS.worker, target=paused)
     starting = ConnectorState(TaskState.STARTING, worker=RUNS.worker)
     standings["new-one"] = ConnectorState(TaskState.STARTING, worker=RUNS.worker, target=starting)
-    return MadeCrew(standings), MadeViews(boards)
+    views = MadeViews(boards)
+    views.requests["shop"] = requests()
+    return MadeCrew(standings), views
 
 
 @contextmanager

@@ -19,7 +19,17 @@ pytestmark = [
         reason="no chromium: apt-get install chromium chromium-driver",
     ),
 ]
-PAGES = ["/", "/p/shop", "/p/archive", "/p/billing", "/p/new-one", "/p/shop/t/shop.public.orders"]
+PAGES = [
+    "/",
+    "/p/shop/snapshot",
+    "/p/billing/snapshot",
+    "/p/new-one/snapshot",
+    "/p/shop",
+    "/p/archive",
+    "/p/billing",
+    "/p/new-one",
+    "/p/shop/t/shop.public.orders",
+]
 Open = Callable[..., Any]
 
 

@@ -22,7 +22,7 @@ from tests.fakes.drafts import made_access
 from tests.fakes.group import PAST, FakeGroup
 from tests.unit.console.made import MadeViews, busy
 from tests.unit.corpus.cases import CANARY
-from wrackline.control.console import console_routes
+from wrackline.control.console.routing import console_routes
 from wrackline.control.plane import draft_routes
 from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.ground.installed import Installed

@@ -92,6 +92,7 @@ _TABLE: Final = {
         "GET /console/static/{file}",
         "GET /console/p/{name}",
         "GET /console/p/{name}/settings",
+        "GET /console/p/{name}/snapshot",
         "GET /console/p/{name}/t/{table}",
         "POST /console/theme/{theme}",
         "GET /v1/contexts/{ns}/drafts",
@@ -119,6 +120,8 @@ _TABLE: Final = {
             for draft in ("", "drafts/{id}/")
             for question in ("listTables", "describeTable", "assessPipeline", "assessTable")
         ),
+        "POST /console/p/{name}/snapshot",
+        "POST /console/p/{name}/snapshot/do/{verb}",
     ),
     Role.ADMIN: (
         "POST /connectors",

@@ -8,6 +8,7 @@
     POST /console/p/{name}/t/{table}/do/{verb}    pause, resume, retry
     POST /console/theme/{theme}             light, dark, or as the system has it
     GET  /console/static/{file}
+    and those of rows/
 
 In: the connectors and the views of a worker.  Out: routes.
 """
@@ -23,6 +24,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
 from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
 from wrackline.control.console.pipelines_page import pipelines_page
+from wrackline.control.console.rows.rows_routes import add_rows
 from wrackline.control.console.table_page import table_page
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connectors import Connectors
@@ -33,9 +35,9 @@ from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.redaction import shown_name
 
-_HERE: Final = Path(__file__).parent
+_STATIC_FILES: Final = Path(__file__).parents[1] / "static"
 _SENT: Final = (".css", ".js", ".svg")
-_STATIC: Final = {one.name: one for one in (_HERE / "static").iterdir() if one.suffix in _SENT}
+_STATIC: Final = {one.name: one for one in _STATIC_FILES.iterdir() if one.suffix in _SENT}
 _YEAR_S: Final = 365 * 86_400
 _VERBS: Final = {
     "pause": DesiredState.PAUSE,
@@ -52,6 +54,7 @@ def routes(crew: Connectors, views: WorkerViews) -> APIRouter:
     pages = PageFrame(crew, views)
     _add_pages(made, pages)
     _add_actions(made, crew, pages)
+    add_rows(made, pages)
 
     @made.get("/static/{file}")
     def static(file: str) -> Response:
