@@ -4,6 +4,7 @@
 
 routing             the routes: pages, and actions that are passed on
 rows                existing rows
+log                 positions and log
 draw                geometry of drawings
 page_frame          what all pages share: the boards in memory, the templates, the headers
 pipelines_page      what the list of pipelines shows

@@ -112,7 +112,14 @@ class PageFrame:
         is_fresh = bool(history) and now - history[-1].at_ms < _FRESH_MS
         summary = history[-1] if is_fresh else summarise(board.halves, now)
         return ListedPipeline(
-            name, followed.kind, followed.target, standing, summary, history, self.crew.worker
+            name,
+            followed.kind,
+            followed.target,
+            standing,
+            summary,
+            history,
+            self.crew.worker,
+            board.history.minutes(),
         )
 
     def _unread(self, name: str, error: WracklineError) -> ListedPipeline:

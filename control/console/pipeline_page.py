@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
-from wrackline.control.console.charts import Chart, Line, Series, area, nice_top, points, polyline, thinned
+from wrackline.control.console.charts import Chart, line_chart
 from wrackline.control.console.page_words import (
     DASH,
     Badge,
@@ -25,10 +24,7 @@ from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 
 PAGE: Final = 100  # tables
-_BOX: Final = (600, 130)
-_MOST_POINTS: Final = 240
 _MOST_PROBLEMS: Final = 20
-_MOST_NUMBERS: Final = 20
 _TONES: Final = ("bad", "warn", "busy", "good", "idle")
 _RESTS: Final = (TaskState.PAUSED, TaskState.STOPPED, TaskState.COMPLETED)
 _MOST_LINKS: Final = 1_000  # cells that lead to their table
@@ -223,40 +219,15 @@ def _charts(one: ListedPipeline) -> Sequence[Chart]:
     history = one.history
     published, merged = rates(history, "published"), rates(history, "merged")
     flow = [("published", published, "one"), *([("merged", merged, "two")] if one.target else [])]
-    charts = [_chart("changes a second", flow, rate_text)]
+    charts = [line_chart("changes a second", flow, rate_text)]
     if one.target:
         late = [(past.at_ms, past.late_ms or 0) for past in history]
-        charts.append(_chart("how late the latest table is", [("late", late, "one")], _late))
+        charts.append(line_chart("how late the latest table is", [("late", late, "one")], _late))
     return charts
 
 
 def _late(ms: float) -> str:
     return late_text(round(ms))
-
-
-def _chart(title: str, series: Sequence[tuple[str, Series, str]], text: Any) -> Chart:  # noqa: ANN401 - of a number
-    width, height = _BOX
-    known = [values for _, values, _ in series if values]
-    if not known:
-        return Chart(title, (), width, height, "", "", "", ())
-    since, until = min(values[0][0] for values in known), max(values[-1][0] for values in known)
-    few = [(name, thinned(values, _MOST_POINTS), tone) for name, values, tone in series]
-    top = nice_top(max(value for _, values, _ in few for _, value in values))
-    lines = []
-    for name, values, tone in few:
-        placed = points(values, since, until, top, _BOX)
-        newest = text(values[-1][1]) if values else DASH
-        lines.append(Line(name, newest, polyline(placed), area(placed, height), tone))
-    rows = [thinned(values, _MOST_NUMBERS) for _, values, _ in few]
-    table = [
-        [
-            datetime.fromtimestamp(at / 1000, UTC).strftime("%H:%M:%S"),
-            *(text(row[n][1]) for row in rows if n < len(row)),
-        ]
-        for n, (at, _) in enumerate(rows[0])
-    ]
-    ago = duration_text(until - since)
-    return Chart(title, lines, width, height, text(top), text(top / 2), f"{ago} ago", table)
 
 
 def _troubles(halves: Mapping[Half, HalfBoard]) -> list[Trouble]:

@@ -14,7 +14,7 @@ from wrackline.control.console.page_words import (
     pipeline_badge,
     rate_text,
 )
-from wrackline.control.runtime.board.board_summary import PipelineSummary, rates
+from wrackline.control.runtime.board.board_summary import PastMinute, PipelineSummary, rates
 from wrackline.control.runtime.ground.number_text import duration_text, size_text
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.schemas.kafka.board_records import Document
@@ -35,6 +35,7 @@ class ListedPipeline:
     summary: PipelineSummary
     history: Sequence[PipelineSummary]
     worker: str
+    minutes: Sequence[PastMinute] = ()  # of the last day
 
 
 @dataclass(frozen=True, slots=True)

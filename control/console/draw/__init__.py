@@ -1,4 +1,5 @@
 """Drawings of the console: numbers into the geometry of SVG elements.  Pure.
 
 range_bar      the key ranges of a table under way, as one bar
+    log_forecast   how much of the log is kept, and when that reaches its limit
 """

@@ -72,7 +72,9 @@ def _parts(
     one: Mapping[str, Any], percent: int | None, wide: float, rows_of_each: int | None
 ) -> Sequence[tuple[str, float]]:
     """Return what a range consists of, from its left to its right; together as wide as the range."""
-    done = wide * (50 if percent is None else percent) / 100  # where that is not known it is drawn as begun
+    done = (
+        wide * (50 if percent is None else max(0, min(100, percent))) / 100
+    )  # where that is not known it is drawn as begun
     held = _width(one["held"], rows_of_each, wide) if one["held"] else 0.0
     reading = max(_LEAST, wide / 40) * one["reading"]
     under_way = min(held + reading, wide)

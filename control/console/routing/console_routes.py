@@ -8,7 +8,7 @@
     POST /console/p/{name}/t/{table}/do/{verb}    pause, resume, retry
     POST /console/theme/{theme}             light, dark, or as the system has it
     GET  /console/static/{file}
-    and those of rows/
+    and those of rows/ and log/
 
 In: the connectors and the views of a worker.  Out: routes.
 """
@@ -21,6 +21,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from wrackline.control.console.log.log_routes import add_log
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
 from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
 from wrackline.control.console.pipelines_page import pipelines_page
@@ -55,6 +56,7 @@ def routes(crew: Connectors, views: WorkerViews) -> APIRouter:
     _add_pages(made, pages)
     _add_actions(made, crew, pages)
     add_rows(made, pages)
+    add_log(made, pages)
 
     @made.get("/static/{file}")
     def static(file: str) -> Response:

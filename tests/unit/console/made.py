@@ -138,12 +138,16 @@ def half(state: str = "running", *, heard_ms: int | None = None, **more: object)
     return HalfBoard(report, now if heard_ms is None else heard_ms)
 
 
-def database(behind: int = 18_000, lost_in_s: int | None = None) -> Document:
+def database(behind: int = 18_000, lost_in_s: int | None = None, **more: object) -> Document:
     """Return what a source half reports of a database's log."""
+    rate = 2_400_000
     return {
-        "behind_bytes": behind, "retained_bytes": behind * 4, "spare_bytes": None, "lost_in_s": lost_in_s,
+        "log": "replication slot wrackline_shop", "status": "reserved", "end_bytes": 7_000_000_000_000,
+        "bytes_a_second": rate, "kept_s": None, "expires_s": None,
+        "behind_bytes": behind, "retained_bytes": behind * 4, "lost_in_s": lost_in_s,
+        "spare_bytes": None if lost_in_s is None else rate * lost_in_s,
         "lag_ms": 14, "last_ms": now_ms(), "bytes": 0, "transactions": 0, "left_out": {},
-        "position": "0/1A2B",
+        "position": "6F/1A2B3C4D (epoch 2)", **more,
     }  # fmt: skip
 
 
@@ -211,7 +215,13 @@ def history(source: HalfBoard, target: HalfBoard, steps: int = 400) -> PipelineH
     for step in range(steps):
         rate = 0 if 200 < step < 215 else 1_500 + 900 * math.sin(step / 30) + step % 7 * 60
         events += int(rate * _STEP_MS / 1000)
-        past = HalfBoard({**source.report, "events": events}, source.heard_ms)
+        logs = {
+            name: {**log, "end_bytes": log["end_bytes"] - (steps - step) * 4_800_000,
+                   "behind_bytes": log["behind_bytes"] + (0 if step < 200 or step > 230 else step * 90_000),
+                   "retained_bytes": log["retained_bytes"] * (300 + step) // 700}
+            for name, log in source.report["databases"].items()
+        }  # fmt: skip
+        past = HalfBoard({**source.report, "events": events, "databases": logs}, source.heard_ms)
         late = 900 + 400 * math.sin(step / 25) + (9_000 if 214 < step < 225 else 0)
         tables = {name: target_table(events=events // max(1, len(target.tables)), late_ms=int(late))
                   for name in list(target.tables)[:3]}  # fmt: skip

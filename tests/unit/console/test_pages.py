@@ -19,7 +19,8 @@ from wrackline.control.runtime.rest.server.endpoint import RestEndpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 
-PAGES = ["/p/shop/snapshot", "/p/new-one/snapshot", "/p/billing/snapshot", "/p/warehouse/snapshot?sent=x",
+PAGES = ["/p/shop/positions", "/p/new-one/positions", "/p/archive/positions",
+         "/p/shop/snapshot", "/p/new-one/snapshot", "/p/billing/snapshot", "/p/warehouse/snapshot?sent=x",
          "/", "/?state=failed", "/?q=shop", "/p/shop", "/p/shop?tone=busy", "/p/shop?q=orders&page=9",
          "/p/billing", "/p/archive", "/p/warehouse", "/p/new-one", "/p/stock", "/p/shop/t/shop.public.orders",
          "/p/billing/t/billing.public.invoices", "/p/shop/settings"]  # fmt: skip
@@ -178,8 +179,8 @@ def test_names_and_texts_of_others_are_text() -> None:
     views = MadeViews({"shop": hostile()})
     with served(MadeCrew({"shop": ConnectorState(TaskState.RUNNING, HOSTILE, HOSTILE)}), views) as door:
         table = next(iter(re.findall(r"/console/p/shop/t/[^\"]+", asked(door, "GET", "/p/shop")[2])))
-        pages = ["/", "/p/shop", "/p/shop/settings", "/p/shop/snapshot?sent=%3Cimg%20src=x%3E",
-                 "/?q=%3Cimg%20src=x%20onerror=alert(1)%3E",
+        pages = ["/", "/p/shop", "/p/shop/settings", "/p/shop/positions",
+                 "/p/shop/snapshot?sent=%3Cimg%20src=x%3E", "/?q=%3Cimg%20src=x%20onerror=alert(1)%3E",
                  f"/p/shop?q={'%3Cimg%3E'}&tone=%22%3E%3Cimg%3E", table.removeprefix("/console")]  # fmt: skip
         for path in pages:
             status, _, html = asked(door, "GET", path)

@@ -93,6 +93,7 @@ _TABLE: Final = {
         "GET /console/p/{name}",
         "GET /console/p/{name}/settings",
         "GET /console/p/{name}/snapshot",
+        "GET /console/p/{name}/positions",
         "GET /console/p/{name}/t/{table}",
         "POST /console/theme/{theme}",
         "GET /v1/contexts/{ns}/drafts",
