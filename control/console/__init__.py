@@ -5,6 +5,8 @@
 routing             the routes: pages, and actions that are passed on
 rows                existing rows
 log                 positions and log
+lineage             from which table into which copy
+workers             workers, and what each of them runs
 draw                geometry of drawings
 page_frame          what all pages share: the boards in memory, the templates, the headers
 pipelines_page      what the list of pipelines shows

@@ -80,6 +80,16 @@ class PageFrame:
         with self.views.board(name) as board:
             yield self._one(name, standing, board), board
 
+    def standings(self) -> Mapping[str, ConnectorState]:
+        """Return the state of each pipeline's processes."""
+        found = {}
+        for name in self.crew.names():
+            try:
+                found[name] = self.crew.standing(name)
+            except WracklineError:  # it was deleted meanwhile
+                continue
+        return found
+
     def settings(self, name: str) -> Mapping[str, str]:
         """Return a pipeline's settings."""
         self.crew.standing(name)

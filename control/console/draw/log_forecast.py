@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from wrackline.control.console.charts import BOX, Series, nice_top, polyline, thinned
+from wrackline.control.console.charts import Series, nice_top, polyline, thinned
 from wrackline.control.runtime.ground.number_text import duration_text, size_text
 
+_BOX: Final = (330, 120)
 _PAST: Final = 0.3  # of the width
 _LEAST_AHEAD_S: Final = 3_600
 _MOST_POINTS: Final = 60
@@ -75,7 +76,7 @@ def _drawn(
     ahead_s: float,
     text: Callable[[float], str],
 ) -> LogForecast:
-    width, height = BOX
+    width, height = _BOX
     now, limit, then = heights
     top = nice_top(limit * _ROOM)
     now_x = round(width * _PAST, 1)

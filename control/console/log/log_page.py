@@ -40,7 +40,7 @@ class LogPanel:
     log: str
     badge: Badge
     position: Sequence[tuple[str, str]]
-    kept: Sequence[tuple[str, str]]
+    retention: Sequence[tuple[str, str]]
     advice: Sequence[str]
     forecast: LogForecast | None
 
@@ -79,7 +79,7 @@ def _panel(name: str, kind: str, database: Document, past: Series, at_ms: int, *
         database["log"] or "log",
         log_badge(database),
         _position(database, at_ms),
-        _kept(database),
+        _retention(database),
         log_advice(kind, database, silent=silent),
         _forecast(database, past),
     )
@@ -99,7 +99,7 @@ def _position(database: Document, at_ms: int) -> Sequence[tuple[str, str]]:
     ]
 
 
-def _kept(database: Document) -> Sequence[tuple[str, str]]:
+def _retention(database: Document) -> Sequence[tuple[str, str]]:
     rate, left, kept_s = database["bytes_a_second"], database["lost_in_s"], database["kept_s"]
     facts = [("kept for this pipeline", _size(database["retained_bytes"]))]
     facts.append(("may still grow by", _size(database["spare_bytes"], "no limit")))

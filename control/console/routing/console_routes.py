@@ -8,7 +8,7 @@
     POST /console/p/{name}/t/{table}/do/{verb}    pause, resume, retry
     POST /console/theme/{theme}             light, dark, or as the system has it
     GET  /console/static/{file}
-    and those of rows/ and log/
+    and those of rows/, log/, lineage/ and workers/
 
 In: the connectors and the views of a worker.  Out: routes.
 """
@@ -21,12 +21,14 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from wrackline.control.console.lineage.lineage_routes import add_lineage
 from wrackline.control.console.log.log_routes import add_log
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
 from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
 from wrackline.control.console.pipelines_page import pipelines_page
 from wrackline.control.console.rows.rows_routes import add_rows
 from wrackline.control.console.table_page import table_page
+from wrackline.control.console.workers.workers_routes import add_workers
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connectors import Connectors
 from wrackline.control.runtime.rest.routes.table_routes import user_of
@@ -57,6 +59,8 @@ def routes(crew: Connectors, views: WorkerViews) -> APIRouter:
     _add_actions(made, crew, pages)
     add_rows(made, pages)
     add_log(made, pages)
+    add_lineage(made, pages)
+    add_workers(made, pages)
 
     @made.get("/static/{file}")
     def static(file: str) -> Response:

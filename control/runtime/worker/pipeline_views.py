@@ -50,6 +50,7 @@ class Followed(NamedTuple):
     version: int
     kind: str  # of the source
     target: str | None  # its kind
+    server: str = ""  # what its topics begin with
 
 
 class BoardView(NamedTuple):
@@ -139,9 +140,10 @@ class WorkerViews:
             version, known = self._pipelines.version(name), self._followed.get(name)
             if known is None or known.version != version:
                 pipeline = self._pipelines.pipeline(name)
-                self._boards.follow(name, pipeline.good())
-                kind = pipeline.source or ""
-                known = self._followed[name] = Followed(version, kind, pipeline.target)
+                values = pipeline.good()
+                self._boards.follow(name, values)
+                known = Followed(version, pipeline.source or "", pipeline.target, values.text("topic.prefix"))
+                self._followed[name] = known
             return known
 
 

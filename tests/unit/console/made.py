@@ -10,7 +10,7 @@ from wrackline.control.console.routing import console_routes
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
-from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GroupMember
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint, open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
@@ -21,6 +21,7 @@ from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 from wrackline.schemas.kafka.receipts import Receipt, RequestKind, RequestState, ScanStatus, TableProgress
 from wrackline.schemas.kafka.signals import SnapshotKind
 from wrackline.schemas.kafka.wish_records import TableWish
+from wrackline.schemas.versions import OURS
 
 SLOT_LOST = define(
     "test.slot_lost",
@@ -47,6 +48,7 @@ class MadeCrew:
 
     def __init__(self, standings: Mapping[str, ConnectorState]) -> None:
         self.standings = dict(standings)
+        self.group = [GroupMember(self.worker, None, now_ms() - 7_200_000, OURS)]
         self.wished: list[tuple[str, DesiredState]] = []
 
     def names(self) -> Sequence[str]:
@@ -63,6 +65,9 @@ class MadeCrew:
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
         del task
         self.wished.append((name, wish))
+
+    def members(self) -> Sequence[GroupMember]:
+        return self.group
 
     def topics(self, name: str) -> Sequence[str]:
         return [name]

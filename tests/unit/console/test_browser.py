@@ -20,6 +20,8 @@ pytestmark = [
     ),
 ]
 PAGES = [
+    "/workers",
+    "/lineage",
     "/",
     "/p/shop/snapshot",
     "/p/billing/snapshot",

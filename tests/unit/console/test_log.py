@@ -97,7 +97,7 @@ def test_a_log_that_is_kept_by_time_is_drawn_by_its_age() -> None:
     [panel] = page.panels
     assert panel.forecast is not None
     assert panel.forecast.title == "age of the oldest needed file"
-    assert ("the oldest needed file expires in", "60 min") in panel.kept
+    assert ("the oldest needed file expires in", "60 min") in panel.retention
 
 
 def test_position_is_drawn_against_time_and_the_day_where_there_is_one() -> None:

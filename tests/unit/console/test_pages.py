@@ -19,7 +19,8 @@ from wrackline.control.runtime.rest.server.endpoint import RestEndpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 
-PAGES = ["/p/shop/positions", "/p/new-one/positions", "/p/archive/positions",
+PAGES = ["/workers", "/lineage", "/p/shop/lineage", "/p/shop/positions", "/p/new-one/positions",
+         "/p/archive/positions",
          "/p/shop/snapshot", "/p/new-one/snapshot", "/p/billing/snapshot", "/p/warehouse/snapshot?sent=x",
          "/", "/?state=failed", "/?q=shop", "/p/shop", "/p/shop?tone=busy", "/p/shop?q=orders&page=9",
          "/p/billing", "/p/archive", "/p/warehouse", "/p/new-one", "/p/stock", "/p/shop/t/shop.public.orders",
