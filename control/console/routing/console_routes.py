@@ -21,6 +21,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from wrackline.control.console.heat_figures import FIGURES
 from wrackline.control.console.lineage.lineage_routes import add_lineage
 from wrackline.control.console.log.log_routes import add_log
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
@@ -89,15 +90,20 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
 
     @made.get("/p/{name}")
     def pipeline(
-        request: Request, name: str, q: str = "", tone: str = "", page: Annotated[int, Query(ge=1)] = 1
+        request: Request,
+        name: str,
+        q: str = "",
+        tone: str = "",
+        page: Annotated[int, Query(ge=1)] = 1,
+        figure: str = "",
     ) -> Response:
         """Show a pipeline."""
         try:
             with pages.seen(name) as (one, board):
-                shown = pipeline_page(one, board.halves, TableChoice(q, tone, page), now_ms())
+                shown = pipeline_page(one, board.halves, TableChoice(q, tone, page, figure), now_ms())
         except WracklineError as error:
             return pages.trouble(request, name, error)
-        return pages.page(request, "pipeline.html", page=shown)
+        return pages.page(request, "pipeline.html", page=shown, figures=FIGURES)
 
     @made.get("/p/{name}/t/{table}")
     def table(request: Request, name: str, table: str) -> Response:

@@ -197,7 +197,7 @@ def test_many_tables_come_page_by_page() -> None:
     with served(MadeCrew({"big": RUNS}), views) as door:
         first = asked(door, "GET", "/p/big")[2]
         assert "page 1 of 11, 1030 tables" in Page(first).text
-        assert first.count("h11v11h-11z") == 1_030, "many cells are drawn at once"
+        assert "<rect" not in first, "many cells are drawn at once"
         last = asked(door, "GET", "/p/big?page=11")[2]
         assert len(re.findall(r'<th scope="row">', last)) == 30
 
