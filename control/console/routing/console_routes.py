@@ -26,7 +26,8 @@ from wrackline.control.console.lineage.lineage_routes import add_lineage
 from wrackline.control.console.log.log_routes import add_log
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
 from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
-from wrackline.control.console.pipelines_page import pipelines_page
+from wrackline.control.console.pipelines_page import bulk_note, pipelines_page
+from wrackline.control.console.routing.bulk_routes import add_bulk
 from wrackline.control.console.rows.rows_routes import add_rows
 from wrackline.control.console.table_page import table_page
 from wrackline.control.console.workers.workers_routes import add_workers
@@ -58,6 +59,7 @@ def routes(crew: Connectors, views: WorkerViews) -> APIRouter:
     pages = PageFrame(crew, views)
     _add_pages(made, pages)
     _add_actions(made, crew, pages)
+    add_bulk(made, pages)
     add_rows(made, pages)
     add_log(made, pages)
     add_lineage(made, pages)
@@ -83,10 +85,13 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
         return RedirectResponse("/console/", 303)
 
     @made.get("/")
-    def pipelines(request: Request, state: str = "", q: str = "") -> Response:
-        """Show all pipelines."""
+    def pipelines(
+        request: Request, state: str = "", q: str = "", did: str = "", done: int = 0, refused: int = 0
+    ) -> Response:
+        """Show all pipelines, and what was asked of some of them."""
         found = pipelines_page(pages.listed(), state, q)
-        return pages.page(request, "pipelines.html", page=found, state=state, q=q)
+        note = bulk_note(did, done, refused)
+        return pages.page(request, "pipelines.html", page=found, state=state, q=q, note=note)
 
     @made.get("/p/{name}")
     def pipeline(

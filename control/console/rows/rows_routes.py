@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
-from urllib.parse import parse_qsl, quote
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
@@ -21,8 +21,8 @@ from starlette.responses import RedirectResponse
 from wrackline.control.console.page_frame import PageFrame
 from wrackline.control.console.rows.request_form import RequestForm, form_of, signal_of
 from wrackline.control.console.rows.rows_page import rows_page
+from wrackline.control.console.sent_form import read_form
 from wrackline.control.runtime.ground.times import now_ms
-from wrackline.control.runtime.rest.model.body import body_of
 from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.control.runtime.services.signalling import signal_body
 from wrackline.schemas.errors import WracklineError
@@ -30,7 +30,6 @@ from wrackline.schemas.kafka.board_records import Half
 from wrackline.schemas.kafka.signals import RejectedSignal
 from wrackline.schemas.redaction import shown_name
 
-_MOST: Final = 64 << 10  # bytes of a form
 _VERBS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     "pause": ("pause-snapshot", {}),
     "resume": ("resume-snapshot", {}),
@@ -49,7 +48,7 @@ def add_rows(made: APIRouter, pages: PageFrame) -> None:
     @made.post("/p/{name}/snapshot")
     async def ask(request: Request, name: str) -> Response:
         """Ask for rows; what the task would refuse is said beside the form."""
-        form = form_of(await _fields(request))
+        form = form_of(await read_form(request))
         body = signal_of(form, sent := _request_id(request))
         if isinstance(body, RejectedSignal):
             refused = replace(form, refusal=body.reason)
@@ -92,11 +91,3 @@ def _request_id(request: Request) -> str:
     """Name a request after who asks, so that its receipt says so."""
     by = "".join(letter for letter in user_of(request) if letter.isprintable())[:64]
     return f"{by or 'console'}-{uuid.uuid4().hex[:12]}"
-
-
-async def _fields(request: Request) -> Mapping[str, str]:
-    body = await body_of(request, _MOST)
-    try:
-        return dict(parse_qsl(body[:_MOST].decode("ascii"), max_num_fields=20, keep_blank_values=True))
-    except ValueError:  # it is not as browsers send it
-        return {}

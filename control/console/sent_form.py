@@ -1,0 +1,24 @@
+"""The fields of a form as browsers send it: names and texts, a bounded number of them.
+
+In: a request.  Out: its fields; nothing of a body that is no form.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import parse_qsl
+
+from fastapi import Request
+
+from wrackline.control.runtime.rest.model.body import body_of
+
+_MOST: Final = 64 << 10  # bytes
+_FIELDS: Final = 1_000
+
+
+async def read_form(request: Request) -> Mapping[str, str]:
+    """Return the fields; of a name that comes twice, the last one."""
+    body = await body_of(request, _MOST)
+    try:
+        return dict(parse_qsl(body[:_MOST].decode("ascii"), max_num_fields=_FIELDS, keep_blank_values=True))
+    except ValueError:  # it is not as browsers send it
+        return {}
