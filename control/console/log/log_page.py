@@ -18,7 +18,7 @@ from wrackline.control.runtime.ground.number_text import duration_text, size_tex
 from wrackline.schemas.kafka.board_records import Document, HalfBoard
 
 _DAY_FROM: Final = 20  # minutes from which on the day says more than the quarter of an hour
-_COMMANDS: Final = (
+_COMMANDS: Final = (  # by REST: /connectors/{name}/offsets, …/offsets/history, …/offsets/rewind
     ("See the stored positions, each with its epoch and who owns it", "wrackline offsets show pipeline.toml"),
     ("See the positions of the last 30 days, a minute apart", "wrackline offsets history pipeline.toml"),
     (

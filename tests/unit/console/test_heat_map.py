@@ -37,6 +37,10 @@ def test_many_cells_are_runs_and_none_is_lost() -> None:
     assert sum(cells_of(drawn).values()) == 10_000
     assert cells_of(drawn)["heat0"] == sum(kind == "heat0" for kind in kinds.values())
     assert sum(len(path) for _, path in drawn.drawn) < 60_000
+    ends = [
+        int(x) + int(run) for _, path in drawn.drawn for x, run in re.findall(r"M(\d+) [\d.]+h(\d+)", path)
+    ]
+    assert max(ends) <= drawn.width, "no run leaves its row"
     assert heat_map({f"s{number}.t": "good" for number in range(2_000)}).labels == [], "too many to name"
 
 

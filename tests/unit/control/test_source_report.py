@@ -11,14 +11,14 @@ from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.snapshot.window import WindowStage
 from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.snapshot.work_items import Ticket
-from wrackline.schemas.kafka.offsets_records import canonical_json
+from wrackline.schemas.kafka.offsets_records import Json, canonical_json
 from wrackline.schemas.tables.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("srv", "shop")
 ORDERS = TableId("shop", "public", "orders")
 
 
-def saved(*ranges: tuple[int, str | None, str]) -> bytes:
+def saved(*ranges: tuple[int, str | None, str]) -> Json:
     """Return the state of a table whose rows are read in these ranges; none: it is read."""
     job = {"id": "initial", "rows": 7, "expected": 70,
            "ranges": [[number, after and [after], [upto], []] for number, after, upto in ranges]}  # fmt: skip
@@ -33,7 +33,7 @@ def test_a_table_has_ranges_while_it_is_read_and_is_reported_while_a_chunk_is_un
     reads: list[ReadUnderWay] = []
     measures.reads(lambda: reads)
 
-    def look(state: bytes | None = None) -> dict[str, Any]:
+    def look(state: Json | None = None) -> dict[str, Any]:
         if state is not None:
             measures.published([replace(publication, states={ORDERS: state})], 0.0)
         return {name: table for name, table in report.look(False).tables.items() if table}
