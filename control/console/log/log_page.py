@@ -7,6 +7,7 @@ Out: facts, forecasts, charts, and commands for what a page does not do.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 from wrackline.control.console.charts import Chart, Series, line_chart
 from wrackline.control.console.draw.log_forecast import LogForecast, age_forecast, size_forecast
@@ -18,7 +19,8 @@ from wrackline.control.runtime.ground.number_text import duration_text, size_tex
 from wrackline.schemas.kafka.board_records import Document, HalfBoard
 
 _DAY_FROM: Final = 20  # minutes from which on the day says more than the quarter of an hour
-_COMMANDS: Final = (  # by REST: /connectors/{name}/offsets, …/offsets/history, …/offsets/rewind
+_BY_REST: Final = "The same by REST in a group; a dry run says how far back that is, and changes nothing"
+_COMMANDS: Final = (
     ("See the stored positions, each with its epoch and who owns it", "wrackline offsets show pipeline.toml"),
     ("See the positions of the last 30 days, a minute apart", "wrackline offsets history pipeline.toml"),
     (
@@ -69,7 +71,7 @@ def log_page(one: ListedPipeline, source: HalfBoard, at_ms: int) -> LogPage:
             for name, known in sorted(databases.items())
         ],
         _charts(one),
-        _COMMANDS,
+        (*_COMMANDS, (_BY_REST, f"POST /connectors/{quote(one.name, safe='')}/offsets/rewind?dry_run=true")),
     )
 
 
