@@ -21,6 +21,7 @@ from wrackline.schemas.kafka.board_records import Document
 
 _TONES: Final = ("bad", "warn", "busy", "good", "idle")
 _RATE_OVER: Final = 6  # samples: a rate of some ten seconds
+_POINTS: Final = 40  # of a small line
 _DAY_FROM: Final = 20  # minutes from which on a line shows the day
 _DID: Final = {"pause": "Pause", "resume": "Resume", "restart": "Restart"}
 _SOON_S: Final = 3 * 86_400  # a log that may be lost sooner than this is shown
@@ -139,7 +140,7 @@ def _row(one: ListedPipeline) -> PipelineRow:
         late_text(summary.late_ms),
         sparkline([(past.at_ms, past.late_ms or 0) for past in samples]),
         rate_text(newest_rate(one.history, "published")),
-        sparkline(rates(samples, "published")),
+        sparkline(rates(samples[:: max(1, len(samples) // _POINTS)], "published")),
         count_or_dash(summary.behind),
         DASH if summary.log_behind is None else size_text(summary.log_behind),
         lost_text(summary.lost_in_s),

@@ -60,35 +60,36 @@ def lineage_page(
     settings: Mapping[str, str] | None = None,
 ) -> LineagePage:
     """Make the page; `text` chooses tables."""
-    flows = [flow for one in found for flow in table_flows(one) if _meant(flow, text.lower())]
-    pages = max(1, -(-len(flows) // _PAGE))
+    meant = [(one, key) for one in found for key in _meant(one, text.lower())]
+    pages = max(1, -(-len(meant) // _PAGE))
     page = min(max(1, page), pages)
-    shown = flows[(page - 1) * _PAGE : page * _PAGE]
+    shown = [table_flow(one, key) for one, key in meant[(page - 1) * _PAGE : page * _PAGE]]
     rules = [
         (name, value) for name, value in sorted((settings or {}).items()) if name.startswith(_COLUMN_SETTINGS)
     ]
-    return LineagePage(pipeline, shown, _drawn(shown), len(flows), page, pages, text, rules)
+    return LineagePage(pipeline, shown, _drawn(shown), len(meant), page, pages, text, rules)
 
 
-def table_flows(one: LineageSource) -> Sequence[TableFlow]:
-    """Return the way of each table that is known, by name."""
-    source, target = one.halves[Half.SOURCE].tables, one.halves[Half.TARGET].tables
-    return [
-        TableFlow(
-            one.pipeline,
-            key,
-            source.get(key, {}).get("table", key),
-            source_badge(source.get(key, {}).get("state")),
-            f"{one.server}.{key}",
-            "" if one.target is None else f"{one.target}: {key}",
-            None if one.target is None else target_badge(target.get(key, {}).get("standing")),
-        )
-        for key in sorted(source.keys() | target.keys())
-    ]
+def table_flow(one: LineageSource, key: str) -> TableFlow:
+    """Return the way of a table."""
+    source, target = (one.halves[half].tables.get(key, {}) for half in (Half.SOURCE, Half.TARGET))
+    return TableFlow(
+        one.pipeline,
+        key,
+        source.get("table", key),
+        source_badge(source.get("state")),
+        f"{one.server}.{key}",
+        "" if one.target is None else f"{one.target}: {key}",
+        None if one.target is None else target_badge(target.get("standing")),
+    )
 
 
-def _meant(flow: TableFlow, text: str) -> bool:
-    return text in f"{flow.pipeline} {flow.table} {flow.topic} {flow.copy}".lower()
+def _meant(one: LineageSource, text: str) -> Sequence[str]:
+    """Return the pipeline's tables whose names hold the text, or all if its own names do."""
+    keys = sorted(one.halves[Half.SOURCE].tables.keys() | one.halves[Half.TARGET].tables.keys())
+    if text in f"{one.pipeline} {one.server} {one.target or ''}".lower():
+        return keys
+    return [key for key in keys if text in key.lower()]
 
 
 def _drawn(flows: Sequence[TableFlow]) -> FlowMap:

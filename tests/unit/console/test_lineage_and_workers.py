@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.unit.console.made import HOSTILE, RUNS, MadeCrew, MadeViews, busy, crowd, empty, hostile, served
 from tests.unit.console.test_pages import Page, asked
 from wrackline.control.console.draw.flow_map import FlowNames, flow_map
-from wrackline.control.console.lineage.lineage_page import LineageSource, lineage_page, table_flows
+from wrackline.control.console.lineage.lineage_page import LineageSource, lineage_page
 from wrackline.control.console.workers.workers_page import workers_page
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import GroupMember
@@ -41,9 +41,8 @@ def test_many_tables_come_page_by_page_and_the_search_stays() -> None:
 def test_a_pipeline_without_a_target_ends_in_kafka() -> None:
     board = busy(2)
     one = LineageSource("shop", "postgres", None, "srv", board.halves)
-    assert next((flow.topic, flow.copy, flow.target) for flow in table_flows(one)) == (
-        "srv.shop.public.items_001", "", None,
-    )  # fmt: skip
+    flow = lineage_page([one], "", 1).flows[0]
+    assert (flow.topic, flow.copy, flow.target) == ("srv.shop.public.items_001", "", None)
     drawn = flow_map([FlowNames(("a", "t", ""), ("good", ""))])
     assert (len(drawn.boxes), len(drawn.lines)) == (2, 1)
     assert not flow_map([]).boxes
