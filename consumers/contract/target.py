@@ -6,8 +6,8 @@
                               applied(table)          the only truth of progress
 
 What targets can and can't do is data (`Capabilities`), read by the planner; how they do it stays in the
-folder.  `apply` is the design's merge, whose plain model is tests/fakes/merge_model.py; the promises are
-tests/contract/target_suite.py, executable.
+folder.  `apply` is the design's merge, whose plain model is testing/targets/merge_model.py; the promises are
+testing/targets/target_suite.py, executable.
 """
 
 from collections.abc import Mapping, Sequence

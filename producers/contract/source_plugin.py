@@ -5,7 +5,7 @@
 
 The caller never asks which database it is: what differs is data (`marks`, `source_fields`, findings)
 or is in the folder.  Errors are those of `schemas/errors.py`; after a Transient error the caller closes
-what raised it and opens it again at the last saved position.  tests/contract/source_suite.py is this page
+what raised it and opens it again at the last saved position.  testing/sources/source_suite.py is this page
 as a test.
 """
 
