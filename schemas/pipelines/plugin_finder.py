@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
@@ -129,14 +129,9 @@ def list_folders(side: PluginSide) -> tuple[str, ...]:
 
 
 @cache  # looking through all installed packages takes some milliseconds
-def _every_entry_point() -> EntryPoints:
-    return entry_points()
-
-
-@cache
 def list_others(side: PluginSide) -> tuple[OthersPlugin, ...]:
     """Return every entry point of other packages, whether it can be used or not."""
-    found = sorted(_every_entry_point().select(group=side.group), key=lambda point: (point.name, point.value))
+    found = sorted(entry_points(group=side.group), key=lambda point: (point.name, point.value))
     return tuple(OthersPlugin(side, point) for point in found)
 
 
