@@ -87,7 +87,6 @@ def test_the_example_is_found_by_its_entry_points(installed: Path) -> None:
     }
     for name in ("source journal", "target jsonl"):
         assert (found[name]["found"], found[name]["good"]) == ("wrackline-jsonl 1.0", True)
-    assert "is not a transaction" in done([*COMMAND, "errors", "journal.broken"], installed)
 
 
 class Shop:
