@@ -109,7 +109,8 @@ def test_the_example_copies_rows_that_were_there_and_changes(
     file.write_text(
         FILE.format(prefix=topic_prefix, folder=tmp_path, brokers=kafka.bootstrap, registry=registry.url)
     )
-    shop.commit(*({"table": "orders", "op": "c", "after": {"id": n, "label": f"old {n}"}} for n in range(50)))
+    old: list[dict[str, object]] = [{"id": number, "label": f"old {number}"} for number in range(50)]
+    shop.commit(*({"table": "orders", "op": "c", "after": row} for row in old))
 
     rows = tmp_path / "copy/shop.main.orders.rows.jsonl"
 
