@@ -10,7 +10,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 from setuptools.errors import BaseError, CCompilerError
 
-TOP = ["schemas", "producers", "consumers", "control"]
+TOP = ["schemas", "producers", "consumers", "control", "testing"]
 NOT_INSTALLED = ["local", "local.*"]  # servers of this machine and the demo run from the clone
 COMPILED = [
     "schemas/events/avro_writer.py",

@@ -13,6 +13,7 @@ pytest_plugins = [
     "tests.fixtures.tiers",  # first, because others take `alternatives` from it
     "tests.fixtures.binlogs",
     "tests.fixtures.engine",
+    "tests.fixtures.others",
     "tests.fixtures.plain_build",
     "tests.fixtures.quick_java",
     "tests.fixtures.servers",

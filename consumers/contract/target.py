@@ -1,4 +1,4 @@
-"""The contract of a target: one folder below `targets/`, found by its name.
+"""The contract of a target: a folder below `targets/`, or another package's plug-in, found by its name.
 
     PLUGIN --open--> Target:  ensure_table / alter    the table has the plan's shape
                               stage(frame, plan)      rows are where the merge can read them
@@ -6,14 +6,14 @@
                               applied(table)          the only truth of progress
 
 What targets can and can't do is data (`Capabilities`), read by the planner; how they do it stays in the
-folder.  `apply` is the design's merge, whose plain model is tests/fakes/merge_model.py; the promises are
-tests/contract/target_suite.py, executable.
+folder.  `apply` is the design's merge, whose plain model is testing/targets/merge_model.py; the promises are
+testing/targets/target_suite.py, executable.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from wrackline.consumers import targets
 from wrackline.consumers.contract.identifiers import Identifiers
@@ -21,7 +21,7 @@ from wrackline.consumers.contract.letters import LetterBox
 from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.language.findings import Finding
-from wrackline.schemas.pipelines import plugin_finder
+from wrackline.schemas.pipelines.plugin_finder import PluginSide, find
 from wrackline.schemas.settings.setting import Declared
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
@@ -191,11 +191,14 @@ class SparkNeeds:
 
 
 class TargetPlugin(Protocol):
-    """What a target's folder offers as `PLUGIN`."""
+    """What a target's folder offers as `PLUGIN`, and the entry point of another package as its object.
+
+    One of another package also says with `contract` for which version of this contract it was made.
+    """
 
     @property
     def kind(self) -> str:
-        """The folder's name."""
+        """The name of the folder or the entry point."""
         ...
 
     @property
@@ -212,6 +215,10 @@ class TargetPlugin(Protocol):
         ...
 
 
+# The version rises when a plug-in that keeps the contract of today would not keep the new one.
+TARGETS: Final = PluginSide("target", targets, contract=1, parts=("needs", "open"))
+
+
 def load_target(kind: str) -> TargetPlugin:
-    """Find a target by its folder's name."""
-    return cast("TargetPlugin", plugin_finder.find(targets, kind, side="target"))
+    """Find a target by its name."""
+    return cast("TargetPlugin", find(TARGETS, kind))

@@ -9,9 +9,9 @@
     derived   each event is shown for a version, or hidden
 
 Each event stays as a row of its own, with what it sent; what is derived from all events of a key is written
-again where it changed, so it is the same whatever came first.  tests/fakes/history_model.py says the same in
-few lines.  Nothing is carried from before a c, r or d, nor from before a truncate.  The table is read and
-written in one statement, so both see one state of it.
+again where it changed, so it is the same whatever came first.  testing/targets/history_model.py says the
+same in few lines.  Nothing is carried from before a c, r or d, nor from before a truncate.  The table is read
+and written in one statement, so both see one state of it.
 """
 
 from collections.abc import Iterable, Sequence

@@ -8,10 +8,16 @@ errors              what is wrong now, and what each error means
 letters             the screen of dead letters
 shapes              the screen of a table's shapes
 access              what users may do and see, and which forms are of their session
+rows                existing rows
+log                 positions and log
+lineage             from which table into which copy
+workers             workers, and what each of them runs
+draw                geometry of drawings
 page_frame          what all pages share: the boards in memory, the templates, the headers
 pipelines_page      what the list of pipelines shows
 pipeline_page       what one pipeline shows
 table_page          what one table shows
+heat_figures        what the map of tables is coloured by
 page_words          states in words with their icons, and numbers as people read them
 charts              the geometry of charts, drawn by the server as SVG
 templates, static   the HTML, one style sheet, a few lines of JavaScript, and htmx

@@ -3,11 +3,18 @@
 In: series of numbers.  Out: the points of SVG elements, and the labels of their axes.  Pure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
+from wrackline.control.runtime.ground.number_text import duration_text
+
 Series = Sequence[tuple[int, float]]  # milliseconds, value
+BOX: Final = (600, 130)
+_MOST_POINTS: Final = 240
+_MOST_NUMBERS: Final = 20
+_NOTHING: Final = "\u2013"
 _STEPS: Final = (1, 2, 2.5, 5, 10)
 
 
@@ -89,3 +96,29 @@ def sparkline(series: Series, box: tuple[int, int] = (80, 20)) -> str:
         return ""
     top = nice_top(max(value for _, value in few))
     return polyline(points(few, few[0][0], few[-1][0], top, box))
+
+
+def line_chart(title: str, series: Sequence[tuple[str, Series, str]], text: Callable[[float], str]) -> Chart:
+    """Draw series, each with its name and its tone, on one scale; `text` writes a value."""
+    width, height = BOX
+    known = [values for _, values, _ in series if values]
+    if not known:
+        return Chart(title, (), width, height, "", "", "", ())
+    since, until = min(values[0][0] for values in known), max(values[-1][0] for values in known)
+    few = [(name, thinned(values, _MOST_POINTS), tone) for name, values, tone in series]
+    top = nice_top(max(value for _, values, _ in few for _, value in values))
+    lines = []
+    for name, values, tone in few:
+        placed = points(values, since, until, top, BOX)
+        newest = text(values[-1][1]) if values else _NOTHING
+        lines.append(Line(name, newest, polyline(placed), area(placed, height), tone))
+    rows = [thinned(values, _MOST_NUMBERS) for _, values, _ in few]
+    table = [
+        [
+            datetime.fromtimestamp(at / 1000, UTC).strftime("%H:%M:%S"),
+            *(text(row[n][1]) for row in rows if n < len(row)),
+        ]
+        for n, (at, _) in enumerate(rows[0])
+    ]
+    ago = duration_text(until - since)
+    return Chart(title, lines, width, height, text(top), text(top / 2), f"{ago} ago", table)

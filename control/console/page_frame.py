@@ -76,6 +76,16 @@ class PageFrame:
         with self.views.board(name) as board:
             yield self._one(name, standing, board), board
 
+    def standings(self) -> Mapping[str, ConnectorState]:
+        """Return the state of each pipeline's processes."""
+        found = {}
+        for name in self.crew.names():
+            try:
+                found[name] = self.crew.standing(name)
+            except WracklineError:  # it was deleted meanwhile
+                continue
+        return found
+
     def settings(self, name: str) -> Mapping[str, str]:
         """Return a pipeline's settings."""
         self.crew.standing(name)
@@ -116,7 +126,14 @@ class PageFrame:
         is_fresh = bool(history) and now - history[-1].at_ms < _FRESH_MS
         summary = history[-1] if is_fresh else summarise(board.halves, now)
         return ListedPipeline(
-            name, followed.kind, followed.target, standing, summary, history, self.crew.worker
+            name,
+            followed.kind,
+            followed.target,
+            standing,
+            summary,
+            history,
+            self.crew.worker,
+            board.history.minutes(),
         )
 
     def _unread(self, name: str, error: WracklineError) -> ListedPipeline:

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
-from wrackline.control.console.charts import Chart, Line, Series, area, nice_top, points, polyline, thinned
+from wrackline.control.console.charts import Chart, line_chart
+from wrackline.control.console.draw.heat_map import HeatMap, heat_map
+from wrackline.control.console.heat_figures import FIGURES, TONES, HeatLegend, heat_kinds, heat_legend
 from wrackline.control.console.page_words import (
     DASH,
     Badge,
@@ -25,15 +26,9 @@ from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 
 PAGE: Final = 100  # tables
-_BOX: Final = (600, 130)
-_MOST_POINTS: Final = 240
 _MOST_PROBLEMS: Final = 20
-_MOST_NUMBERS: Final = 20
-_TONES: Final = ("bad", "warn", "busy", "good", "idle")
 _RESTS: Final = (TaskState.PAUSED, TaskState.STOPPED, TaskState.COMPLETED)
-_MOST_LINKS: Final = 1_000  # cells that lead to their table
 _FIRST: Final = ("bad", "warn", "busy")  # tables that are listed before the others
-_CELL: Final = 13  # units of a cell of the map, its gap included
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,33 +68,13 @@ class TableRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A table on the map."""
-
-    name: str
-    x: int
-    y: int
-    tone: str
-
-
-@dataclass(frozen=True, slots=True)
-class HeatMap:
-    """All tables as cells; many of them as a drawing for each tone, because a page must stay small."""
-
-    count: int
-    cells: Sequence[Cell]
-    drawn: Sequence[tuple[str, str]]  # tone, and the path of its cells
-    width: int
-    height: int
-
-
-@dataclass(frozen=True, slots=True)
 class TableChoice:
     """Which tables are listed."""
 
     text: str = ""
     tone: str = ""
     page: int = 1
+    figure: str = ""  # what the map shows; empty: states
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +91,7 @@ class PipelinePage:
     troubles: Sequence[Trouble]
     more_troubles: int
     map: HeatMap
+    legend: Sequence[HeatLegend]
     tables: Sequence[TableRow]
     counts: Sequence[tuple[str, int]]
     chosen: int
@@ -130,7 +106,7 @@ def pipeline_page(
     tones = _tones(halves)
     text = choice.text.lower()
     wanted = [name for name, tone in tones.items() if choice.tone in ("", tone) and text in name.lower()]
-    wanted.sort(key=lambda name: (_TONES.index(tones[name]) if tones[name] in _FIRST else len(_TONES), name))
+    wanted.sort(key=lambda name: (TONES.index(tones[name]) if tones[name] in _FIRST else len(TONES), name))
     pages = max(1, -(-len(wanted) // PAGE))
     page = min(max(1, choice.page), pages)
     troubles, has_target = _troubles(halves), one.target is not None
@@ -145,15 +121,16 @@ def pipeline_page(
         _charts(one),
         troubles[:_MOST_PROBLEMS],
         max(0, len(troubles) - _MOST_PROBLEMS),
-        _map(tones),
+        heat_map(heat_kinds(choice.figure, tones, halves, at_ms)),
+        heat_legend(choice.figure),
         [
             _table_row(name, tones[name], halves, at_ms, has_target=has_target)
             for name in wanted[(page - 1) * PAGE : page * PAGE]
         ],
-        [(tone, counts[tone]) for tone in _TONES if counts[tone]],
+        [(tone, counts[tone]) for tone in TONES if counts[tone]],
         len(wanted),
         pages,
-        TableChoice(choice.text, choice.tone, page),
+        TableChoice(choice.text, choice.tone, page, choice.figure if choice.figure in FIGURES else ""),
     )
 
 
@@ -223,40 +200,15 @@ def _charts(one: ListedPipeline) -> Sequence[Chart]:
     history = one.history
     published, merged = rates(history, "published"), rates(history, "merged")
     flow = [("published", published, "one"), *([("merged", merged, "two")] if one.target else [])]
-    charts = [_chart("changes a second", flow, rate_text)]
+    charts = [line_chart("changes a second", flow, rate_text)]
     if one.target:
         late = [(past.at_ms, past.late_ms or 0) for past in history]
-        charts.append(_chart("how late the latest table is", [("late", late, "one")], _late))
+        charts.append(line_chart("how late the latest table is", [("late", late, "one")], _late))
     return charts
 
 
 def _late(ms: float) -> str:
     return late_text(round(ms))
-
-
-def _chart(title: str, series: Sequence[tuple[str, Series, str]], text: Any) -> Chart:  # noqa: ANN401 - of a number
-    width, height = _BOX
-    known = [values for _, values, _ in series if values]
-    if not known:
-        return Chart(title, (), width, height, "", "", "", ())
-    since, until = min(values[0][0] for values in known), max(values[-1][0] for values in known)
-    few = [(name, thinned(values, _MOST_POINTS), tone) for name, values, tone in series]
-    top = nice_top(max(value for _, values, _ in few for _, value in values))
-    lines = []
-    for name, values, tone in few:
-        placed = points(values, since, until, top, _BOX)
-        newest = text(values[-1][1]) if values else DASH
-        lines.append(Line(name, newest, polyline(placed), area(placed, height), tone))
-    rows = [thinned(values, _MOST_NUMBERS) for _, values, _ in few]
-    table = [
-        [
-            datetime.fromtimestamp(at / 1000, UTC).strftime("%H:%M:%S"),
-            *(text(row[n][1]) for row in rows if n < len(row)),
-        ]
-        for n, (at, _) in enumerate(rows[0])
-    ]
-    ago = duration_text(until - since)
-    return Chart(title, lines, width, height, text(top), text(top / 2), f"{ago} ago", table)
 
 
 def _troubles(halves: Mapping[Half, HalfBoard]) -> list[Trouble]:
@@ -288,7 +240,7 @@ def _tone(source: Document, target: Document) -> str:
         return "bad"
     tones = [source_badge(source.get("state")).tone] if source else []
     tones += [target_badge(target.get("standing")).tone] if target else []
-    return min(tones, key=_TONES.index, default="idle")
+    return min(tones, key=TONES.index, default="idle")
 
 
 def _table_row(
@@ -311,20 +263,3 @@ def _table_row(
         target.get("dead_letters", 0),
         tone,
     )
-
-
-def _map(tones: Mapping[str, str]) -> HeatMap:
-    """Place a cell for each table, by name, in a field that is about four times as wide as high."""
-    wide = max(12, round((len(tones) * 4) ** 0.5))
-    cells = [
-        Cell(name, number % wide * _CELL, number // wide * _CELL, tones[name])
-        for number, name in enumerate(sorted(tones))
-    ]
-    high = -(-len(cells) // wide)
-    if len(cells) <= _MOST_LINKS:
-        return HeatMap(len(cells), cells, (), wide * _CELL, high * _CELL)
-    drawn = [
-        (tone, "".join(f"M{one.x} {one.y}h11v11h-11z" for one in cells if one.tone == tone))
-        for tone in _TONES
-    ]
-    return HeatMap(len(cells), (), [one for one in drawn if one[1]], wide * _CELL, high * _CELL)

@@ -14,13 +14,16 @@ from wrackline.control.console.page_words import (
     pipeline_badge,
     rate_text,
 )
-from wrackline.control.runtime.board.board_summary import PipelineSummary, rates
-from wrackline.control.runtime.ground.number_text import duration_text, size_text
+from wrackline.control.runtime.board.board_summary import PastMinute, PipelineSummary, rates
+from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.schemas.kafka.board_records import Document
 
 _TONES: Final = ("bad", "warn", "busy", "good", "idle")
 _RATE_OVER: Final = 6  # samples: a rate of some ten seconds
+_POINTS: Final = 40  # of a small line
+_DAY_FROM: Final = 20  # minutes from which on a line shows the day
+_DID: Final = {"pause": "Pause", "resume": "Resume", "restart": "Restart"}
 _SOON_S: Final = 3 * 86_400  # a log that may be lost sooner than this is shown
 
 
@@ -35,6 +38,7 @@ class ListedPipeline:
     summary: PipelineSummary
     history: Sequence[PipelineSummary]
     worker: str
+    minutes: Sequence[PastMinute] = ()  # of the last day
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,14 @@ def pipelines_page(found: Sequence[ListedPipeline], state: str = "", text: str =
     return PipelinesPage(chosen, counters, f"{len(chosen)} of {len(rows)}")
 
 
+def bulk_note(did: str, done: int, refused: int) -> str:
+    """Write what was asked of several pipelines; nothing where it was no such action."""
+    if did not in _DID:
+        return ""
+    left = f" {count_text(refused, 'pipeline', 'pipelines')} could not be asked." if refused else ""
+    return f"{_DID[did]} was asked of {count_text(done, 'pipeline', 'pipelines')}.{left}"
+
+
 def newest_rate(history: Sequence[PipelineSummary], total: str) -> float | None:
     """Return how fast a total grows, over some ten seconds."""
     last = history[-_RATE_OVER:]
@@ -111,6 +123,9 @@ def lost_text(seconds: int | None) -> str:
 
 def _row(one: ListedPipeline) -> PipelineRow:
     summary = one.summary
+    samples: Sequence[PipelineSummary | PastMinute] = one.history
+    if len(one.minutes) > _DAY_FROM:
+        samples = one.minutes
     wrong = (
         f"{summary.tables - summary.wrong:,} of {summary.tables:,}"
         if summary.wrong
@@ -123,9 +138,9 @@ def _row(one: ListedPipeline) -> PipelineRow:
         wrong,
         summary.wrong,
         late_text(summary.late_ms),
-        sparkline([(past.at_ms, past.late_ms or 0) for past in one.history]),
+        sparkline([(past.at_ms, past.late_ms or 0) for past in samples]),
         rate_text(newest_rate(one.history, "published")),
-        sparkline(rates(one.history, "published")),
+        sparkline(rates(samples[:: max(1, len(samples) // _POINTS)], "published")),
         count_or_dash(summary.behind),
         DASH if summary.log_behind is None else size_text(summary.log_behind),
         lost_text(summary.lost_in_s),

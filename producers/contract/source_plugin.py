@@ -1,25 +1,25 @@
-"""The contract of a source: one folder below `sources/`, found by its name.
+"""The contract of a source: a folder below `sources/`, or another package's plug-in, found by its name.
 
     PLUGIN --open--> Source --> LogStream    the log, polled by the task's one loop
                             --> ChunkReader  existing rows and marks, used by a reader's thread
 
 The caller never asks which database it is: what differs is data (`marks`, `source_fields`, findings)
 or is in the folder.  Errors are those of `schemas/errors.py`; after a Transient error the caller closes
-what raised it and opens it again at the last saved position.  tests/contract/source_suite.py is this page
+what raised it and opens it again at the last saved position.  testing/sources/source_suite.py is this page
 as a test.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, Protocol, cast, runtime_checkable
+from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from wrackline.producers import sources
 from wrackline.producers.contract.row_chunks import Bound, Chunk, ChunkRequest, Mark, TailOf
 from wrackline.producers.contract.steps import Batch, Commit, Position, Saved
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.language.findings import ColumnSupport, Finding
-from wrackline.schemas.pipelines import plugin_finder
+from wrackline.schemas.pipelines.plugin_finder import PluginSide, find
 from wrackline.schemas.settings.setting import Declared
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
@@ -261,21 +261,19 @@ class Source(Protocol):
 
 
 class SourcePlugin(Protocol):
-    """What a source's folder offers as `PLUGIN`."""
+    """What a source's folder offers as `PLUGIN`, and the entry point of another package as its object.
+
+    One of another package also says with `contract` for which version of this contract it was made.
+    """
 
     @property
     def kind(self) -> str:
-        """The folder's name."""
+        """The name of the folder or the entry point."""
         ...
 
     @property
     def connector(self) -> str:
         """`source.connector` in events, as Debezium names it."""
-        ...
-
-    @property
-    def debezium_class(self) -> str | None:
-        """The Debezium connector whose configuration this source also takes."""
         ...
 
     @property
@@ -298,6 +296,12 @@ class SourcePlugin(Protocol):
         ...
 
 
+# The version rises when a plug-in that keeps the contract of today would not keep the new one.
+SOURCES: Final = PluginSide(
+    "source", sources, contract=1, parts=("connector", "source_fields", "position_bytes", "open")
+)
+
+
 def load(kind: str) -> SourcePlugin:
-    """Find a source by its folder's name."""
-    return cast("SourcePlugin", plugin_finder.find(sources, kind, side="source"))
+    """Find a source by its name."""
+    return cast("SourcePlugin", find(SOURCES, kind))

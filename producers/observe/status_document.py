@@ -36,6 +36,12 @@ def _of_log(figures: PartitionFigures) -> dict[str, Any]:
         "retained_bytes": None if log is None else log.retained,
         "spare_bytes": None if log is None else log.spare,
         "lost_in_s": _forecast(figures.seconds_until_lost),
+        "log": None if log is None else log.name,
+        "status": None if log is None else log.status,
+        "end_bytes": None if log is None else log.end,
+        "bytes_a_second": None if figures.log_rate is None else round(figures.log_rate),
+        "kept_s": None if log is None else log.kept_s,
+        "expires_s": None if log is None or log.expires_s is None else round(log.expires_s),
         "lag_ms": figures.lag_ms,  # of the newest event, when Kafka had it
         "last_ms": figures.last_ms,
         "bytes": figures.bytes,

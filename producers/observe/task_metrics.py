@@ -20,6 +20,7 @@ from wrackline.producers.cutting.cutter import Publication
 from wrackline.producers.cutting.record_buffer import Unfitting
 from wrackline.producers.observe import task_metric_names as names
 from wrackline.producers.observe.table_figures import PartitionTables
+from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.offset_replay import OffsetsState
@@ -79,6 +80,7 @@ class TaskMeasures:
         self._commits = Histogram(BOUNDS)
         self._recoveries: Counter[str] = Counter()
         self._queued: Callable[[], int] = lambda: 0
+        self._reads: Callable[[], Sequence[ReadUnderWay]] = tuple
         self._changed: set[TableId] = set()  # tables, since they were taken
         self._lock = Lock()
         self.running = False
@@ -86,6 +88,14 @@ class TaskMeasures:
     def queue(self, queued: Callable[[], int]) -> None:
         """Take a function that returns how much waits."""
         self._queued = queued
+
+    def reads(self, look: Callable[[], Sequence[ReadUnderWay]]) -> None:
+        """Take a function that returns which chunks of existing rows are under way."""
+        self._reads = look
+
+    def reads_under_way(self) -> Sequence[ReadUnderWay]:
+        """Return the chunks that are being read or held now."""
+        return self._reads()
 
     def health(self, health: Health, error: Exception | None) -> None:
         """Note whether the task runs, and what it recovers from."""

@@ -40,6 +40,7 @@ from wrackline.producers.reading.release_budget import ReleaseBudget
 from wrackline.producers.reading.request_intake import RequestIntake
 from wrackline.producers.reading.resume_state import needs_no_more_reads, unread_error
 from wrackline.producers.snapshot.machine import Machine
+from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.snapshot.work_items import Unsaved
 from wrackline.schemas.errors import WracklineError
 
@@ -51,7 +52,7 @@ class ReopenError(Exception):
 
 
 class Interleaver:
-    """Feeds one lane; only the task's thread calls it."""
+    """Feeds one lane; only the task's thread calls it, unless a method says otherwise."""
 
     def __init__(
         self,
@@ -138,6 +139,11 @@ class Interleaver:
             and self._asking.heard
             and all(map(needs_no_more_reads, self._machine.states.values()))
         )
+
+    @property
+    def reads(self) -> Sequence[ReadUnderWay]:
+        """The chunks that are being read or held; on any thread."""
+        return self._machine.work_index.reads()
 
     @property
     def unread(self) -> WracklineError | None:

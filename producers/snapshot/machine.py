@@ -111,7 +111,7 @@ class Machine:
         self._out: dict[Ticket, _WorkUnderWay] = {}
         self._last_look: float | None = None  # when a reader was last sent to look
         self._refs: dict[int, tuple[SnapshotTable, TableSchema]] = {}
-        self._roster = WorkIndex()
+        self.work_index = WorkIndex()
         self._unsaved: dict[TableId, SnapshotTable] = {}
         states = {table: parse_state(state, table) for table, state in kept.items()}
         self._ledger = ReceiptChanges(states, receipts)
@@ -204,7 +204,7 @@ class Machine:
                 table.planned((key, spans, expected))
             else:
                 table.plan = PlanMade(ticket, table.plan.job, mark, (key, spans, expected))
-            self._roster.note(table)
+            self.work_index.note(table)
 
     def chunk(self, ticket: Ticket, chunk: Chunk, mark: Mark) -> None:
         """Take a chunk whose close mark is set; a ticket that is no longer wanted is ignored."""
@@ -213,7 +213,7 @@ class Machine:
         window = table.windows.get(ticket) if table is not None else None
         if table is not None and window is not None:
             table.arrive(window, chunk, mark, passed=passed)
-            self._roster.note(table)
+            self.work_index.note(table)
 
     def visibility(self, ticket: Ticket, hidden: Sequence[Commit]) -> None:
         """Take the result of a look: these transactions are still hidden, all others of the look are not."""
@@ -242,29 +242,29 @@ class Machine:
         elif table.plan is not None and table.plan.ticket == ticket:
             job, table.plan = table.plan.job, None
             table.fail(job, error, now)
-        self._roster.note(table)
+        self.work_index.note(table)
 
     def work(self, now: float) -> Sequence[Work]:
         """Return what readers must begin now; nothing inside a source transaction with rows not seen yet."""
         made: list[Work] = []
         if self._gate.inside or len(self._out) >= self._limits.readers:
             return made
-        for table in self._roster.most_urgent_first():
+        for table in self.work_index.most_urgent_first():
             if len(self._out) >= self._limits.readers:
                 break
             job = table.plans(now)
             if job is not None:
                 made.append(self._void(table, job) if table.voids(job) else self._plan(table, job))
-            if not table.keyless or not self._roster.others_read_keyless(table):
+            if not table.keyless or not self.work_index.others_read_keyless(table):
                 made += [self._read(table, wish) for wish in table.wishes(now) if self._may_read()]
-            self._roster.note(table)
+            self.work_index.note(table)
         if not self._out and self._shall_look(now):
             made.append(self._look(now))
         return made
 
     def due(self, now: float) -> float:
         """Return the moment when a wait ends, so that `work` may return something; inf if no table waits."""
-        waits = (table.wait_until for table in self._roster.wanting.values())
+        waits = (table.wait_until for table in self.work_index.wanting.values())
         return min((wait for wait in waits if wait > now), default=inf)
 
     def release(self, place: Position, ts_ms: int) -> Release | None:
@@ -272,15 +272,15 @@ class Machine:
 
         Every step up to the place must have been taken, and no step after it.
         """
-        for table in (*self._roster.planning.values(), *self._roster.windowed.values()):
+        for table in (*self.work_index.planning.values(), *self.work_index.windowed.values()):
             void = table.void(place, ts_ms)
             if void is not None:
-                self._roster.note(table)
+                self.work_index.note(table)
                 return Release(table.id, void, self.unsaved(), op="t")
-        for table in self._roster.windowed.values():
+        for table in self.work_index.windowed.values():
             rows = table.release(place, ts_ms)
             if rows is not None:
-                self._roster.note(table)
+                self.work_index.note(table)
                 return Release(table.id, rows, self.unsaved())
         return None
 
@@ -302,18 +302,18 @@ class Machine:
     @property
     def unstreamed(self) -> Collection[TableId]:
         """Requested tables whose changes the stream does not hand out: save, then open it again."""
-        return self._roster.unstreamed.keys()
+        return self.work_index.unstreamed.keys()
 
     @property
     def reading(self) -> bool:
         """Whether rows are wanted, being read, or held."""
-        return bool(self._roster.wanting or self._roster.windowed or self._out)
+        return bool(self.work_index.wanting or self.work_index.windowed or self._out)
 
     @property
     def waiting(self) -> bool:
         """Whether something waits for its mark: the stream must ask the server for its place (rule 8)."""
-        marked = any(isinstance(table.plan, PlanMade) for table in self._roster.planning.values())
-        return marked or any(window.stage is WindowStage.WAITING for window in self._roster.windows())
+        marked = any(isinstance(table.plan, PlanMade) for table in self.work_index.planning.values())
+        return marked or any(window.stage is WindowStage.WAITING for window in self.work_index.windows())
 
     def status(self, table: TableId) -> TableStatus | None:
         """Return a table's status; None for a table that the machine does not know."""
@@ -336,7 +336,7 @@ class Machine:
                 held_up=self._ledger.held_up,
                 new_id=self.new_id,
             )
-            self._roster.note(found)
+            self.work_index.note(found)
         return found
 
     def new_id(self) -> str:
@@ -350,7 +350,7 @@ class Machine:
     def _changed(self, table: SnapshotTable, before: TableState, after: TableState) -> None:
         self._unsaved[table.id] = table
         self._ledger.changed(table.id, before, after)
-        self._roster.note(table)
+        self.work_index.note(table)
 
     def _void(self, table: SnapshotTable, job: Job) -> Void:
         streamed = self._gate.streamed()
@@ -382,7 +382,7 @@ class Machine:
         job = None if wish.job is None else wish.job.id
         word = table.word_of(wish.job)
         table.windows[ticket] = Window(read, self._limits.share, job, wish.number, word, wish.missing)
-        self._roster.note(table)
+        self.work_index.note(table)
         return read
 
     def _shall_look(self, now: float) -> bool:
@@ -417,12 +417,12 @@ class Machine:
         """Return whether a reader is free and a chunk fits beside the windows; one chunk always fits."""
         if len(self._out) >= self._limits.readers:
             return False
-        sizes = [window.size for window in self._roster.windows()]
+        sizes = [window.size for window in self.work_index.windows()]
         return not sizes or sum(sizes) + self._limits.share <= self._limits.most_bytes
 
     def _rows(self, step: Rows) -> None:
         self._gate.touch(step.upto)
-        watching = self._roster.watching
+        watching = self.work_index.watching
         if not watching and not any(row[4] is not None for row in step.rows):
             return
         for ref, op, key, value, partial in step.rows:
@@ -448,17 +448,17 @@ class Machine:
         self._refs[step.ref] = table, step.table
         table.refs.add(step.ref)
         table.shaped(step.table, step.filled, refresh=False)
-        self._roster.note(table)
+        self.work_index.note(table)
 
     def _reshaped(self, step: Reshaped) -> None:
         table = self._table(step.table)
         table.shaped(step.shape, step.filled, refresh=step.refresh, void=step.void)
-        self._roster.note(table)
+        self.work_index.note(table)
 
     def _take_shape(self, step: Found) -> None:
         table = self._table(step.table.id)
         table.shaped(step.table, step.filled, refresh=False)
-        self._roster.note(table)
+        self.work_index.note(table)
 
     def _appeared(self, step: Appeared) -> None:
         table = self._table(step.table)
@@ -469,22 +469,22 @@ class Machine:
     def _gone(self, table: TableId) -> None:
         if table in self._tables:
             self._tables[table].gone()
-            self._roster.note(self._tables[table])
+            self.work_index.note(self._tables[table])
 
     def _fault(self, step: Fault) -> None:
         table = self._table(step.table)
         table.aside(table_fault.reason_of(step))
-        self._roster.note(table)
+        self.work_index.note(table)
 
     def _passing(self, step: Passing) -> None:
         self._gate.passing(step)
-        for window in self._roster.windows():
+        for window in self.work_index.windows():
             window.take_passing(step)
-        for table in list(self._roster.planning.values()):
+        for table in list(self.work_index.planning.values()):
             plan = table.plan
             if isinstance(plan, PlanMade) and plan.mark.passed(step):
                 table.planned(plan.plan)
-                self._roster.note(table)
+                self.work_index.note(table)
 
 
 def _job_of(asked: SnapshotRequest, table: TableId) -> Job:

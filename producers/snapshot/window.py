@@ -92,6 +92,11 @@ class Window:
         return held + self._fate_bytes
 
     @property
+    def rows(self) -> int:
+        """How many rows it holds; on any thread."""
+        return sum(len(one.rows) for one in self._slices)
+
+    @property
     def exhausted(self) -> bool:
         """Whether all of its slices are out."""
         return not self._slices

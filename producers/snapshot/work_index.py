@@ -4,16 +4,29 @@ In: a table after anything about it has changed.  Out: the tables to look at, so
 those that want nothing are not looked at.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from wrackline.producers.contract.snapshot_requests import Purpose
 from wrackline.producers.snapshot.snapshot_table import SnapshotTable
-from wrackline.producers.snapshot.window import Window
+from wrackline.producers.snapshot.window import Window, WindowStage
+from wrackline.producers.snapshot.work_items import Ticket
 from wrackline.schemas.tables.table import TableId
 
 # First rows that the copy has only in part, then requests that an operator waits for, then rows that are
 # wrong in the copy, then rows that it does not have yet.
 _ORDER = (None, Purpose.REQUESTED, Purpose.REFRESH, Purpose.INITIAL)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadUnderWay:
+    """A chunk of a job: being read, or held until the log has passed its mark."""
+
+    table: TableId
+    number: int  # of the range that it belongs to
+    ticket: Ticket
+    stage: WindowStage
+    rows: int  # that are held
 
 
 class WorkIndex:
@@ -59,6 +72,15 @@ class WorkIndex:
         """All windows there are."""
         for table in self.windowed.values():
             yield from table.windows.values()
+
+    def reads(self) -> Sequence[ReadUnderWay]:
+        """Return the chunks of jobs; on any thread, so it may be a moment old."""
+        return [
+            ReadUnderWay(table.id, window.number, ticket, window.stage, window.rows)
+            for table in self.windowed.copy().values()
+            for ticket, window in table.windows.copy().items()
+            if window.job is not None
+        ]
 
     def others_read_keyless(self, table: SnapshotTable) -> bool:
         """Whether another table without a key is being read: one such read at a time is enough."""

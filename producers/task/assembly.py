@@ -34,7 +34,13 @@ from wrackline.producers.task.heartbeat_loop import run_heartbeats
 from wrackline.producers.task.partition_opener import SnapshotOptions, SourcePartitionOpener
 from wrackline.producers.task.task_limits import Clocks, TaskLimits
 from wrackline.producers.task.task_loop import Task
-from wrackline.producers.task.task_observers import NoticeObserver, QueueObserver, ShapeObserver, TaskObserver
+from wrackline.producers.task.task_observers import (
+    NoticeObserver,
+    QueueObserver,
+    ReadsObserver,
+    ShapeObserver,
+    TaskObserver,
+)
 from wrackline.schemas import versions
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.events.envelope import dump, key_schema, value_schema
@@ -95,6 +101,8 @@ def task(
         )
         if isinstance(witness, QueueObserver):
             witness.queue(lambda: lanes.queued)
+        if isinstance(witness, ReadsObserver):
+            witness.reads(lambda: lanes.reads)
         publisher = _publisher(values, name, owner, moments)
         opened.enter_context(
             run_heartbeats(

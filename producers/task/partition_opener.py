@@ -27,6 +27,7 @@ from wrackline.producers.snapshot import key_bounds
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.snapshot_table import BoundOf
 from wrackline.producers.snapshot.table_state import render_state
+from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.snapshot.work_items import SnapshotLimits
 from wrackline.producers.task.partition_run import PartitionRun
 from wrackline.producers.task.task_limits import Clocks
@@ -112,6 +113,7 @@ class SourcePartitionOpener:
         self._partitions = tuple(source.partitions())
         self._start = self._named()  # with `always` rows are read once a start, however often a log is opened
         self._opened: dict[SourcePartition, Cutter] = {}
+        self._interleavers: dict[SourcePartition, Interleaver] = {}
         self._refused: dict[str, WracklineError] = {}
         self._positions: dict[SourcePartition, Saved | None] = {}  # where each log was last opened
         self._lost: dict[SourcePartition, _LostLog] = {}
@@ -122,6 +124,11 @@ class SourcePartitionOpener:
     def queued(self) -> int:
         """Bytes that were read and not yet given to a Kafka transaction; any thread may call."""
         return sum(cutter.ahead for cutter in self._opened.copy().values())
+
+    @property
+    def reads(self) -> Sequence[ReadUnderWay]:
+        """Chunks of existing rows that are being read or held; any thread may call."""
+        return [read for one in self._interleavers.copy().values() for read in one.reads]
 
     def busy(self, partition: SourcePartition) -> float | None:
         """Return when a change of this log was last cut; None while it is not open. Any thread may call."""
@@ -197,6 +204,7 @@ class SourcePartitionOpener:
             raise
         readers = Readers(self._source, partition, reading.limits.readers, clock, stream.wake)
         existing = Interleaver(machine, readers, stream, cutter, asking, clock=clock, now_ms=now_ms)
+        self._interleavers[partition] = existing
         if kept.gone:  # their changes are in no topic from here on
             cutter.save(dict.fromkeys(kept.gone, resume_state.uncaptured_state()), clock())
         found = existing.feed(Batch(tuple(Fault(table, error) for table, error in refused.items()), 0))

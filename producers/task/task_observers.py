@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from wrackline.producers.contract.steps import Fault
 from wrackline.producers.cutting.cutter import Publication
+from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.tables.table import SourcePartition, TableSchema
@@ -50,6 +51,15 @@ class QueueObserver(Protocol):
 
     def queue(self, queued: Callable[[], int]) -> None:
         """Take a function that returns the bytes that were read and not yet given to Kafka."""
+        ...
+
+
+@runtime_checkable
+class ReadsObserver(Protocol):
+    """An observer that also wants to know which chunks of existing rows are under way."""
+
+    def reads(self, look: Callable[[], Sequence[ReadUnderWay]]) -> None:
+        """Take a function that returns them; any thread may call it."""
         ...
 
 

@@ -12,6 +12,7 @@ from wrackline.schemas.untrusted import is_number, number, text
 Read = Callable[[object], object]
 Field = tuple[Read, object]  # what reads it, and what stands for a missing one
 Shape = Mapping[str, Field]
+MOST_RANGES: Final = 64  # of a table under way; a writer joins neighbours
 _LAST_MS: Final = 253_402_300_799_000  # no calendar goes further
 
 
@@ -77,6 +78,15 @@ def _list(read: Read) -> Read:
     return read_all
 
 
+def _some(read: Read, most: int) -> Read:
+    def read_list(value: object) -> object:
+        if not isinstance(value, list):
+            raise TypeError("no list")
+        return [read(one) for one in value[:most]]
+
+    return read_list
+
+
 def _within(shape: Shape) -> Read:
     return lambda value: _read(value, shape)
 
@@ -97,6 +107,8 @@ _ERROR: Final[Field] = (_maybe(_within(_FAULT)), None)
 _REASON: Final[Field] = (_maybe(_within({"code": _TEXT, "sentence": _TEXT, "hint": _TEXT})), None)
 _DATABASE: Final[Shape] = {
     **dict.fromkeys(("behind_bytes", "retained_bytes", "spare_bytes", "lost_in_s", "lag_ms"), _NONE),
+    **dict.fromkeys(("end_bytes", "bytes_a_second", "kept_s", "expires_s"), _NONE),
+    **dict.fromkeys(("log", "status"), (_maybe(text), None)),
     "last_ms": (_maybe(moment), None),
     "bytes": _COUNT,
     "transactions": _COUNT,
@@ -121,6 +133,8 @@ _SOURCE_TABLE: Final[Shape] = {
     "nulls": _COUNTS,
     "reason": _REASON,
     "events": _COUNTS,
+    "ranges": (_some(_within({"percent": _NONE, "reading": _COUNT, "held": _COUNT}), MOST_RANGES), []),
+    "waits_since_ms": (_maybe(moment), None),
 }
 _STAGES: Final[Shape] = dict.fromkeys(("publish", "wait", "merge", "whole"), (_measure, 0))
 _UPKEEP: Final[Shape] = {

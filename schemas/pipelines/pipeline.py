@@ -117,7 +117,7 @@ class Plugins(Protocol):
         ...
 
     def declared(self, side: Side, kind: str) -> Declared:
-        """Return the settings of one of these kinds."""
+        """Return the settings of one of these kinds, or raise why it can't be used."""
         ...
 
 
@@ -197,8 +197,11 @@ def check(given: Mapping[str, str], plugins: Plugins, resolve: Resolve) -> Pipel
         wanted = kind_of(given.get(name, ""))
         installed = plugins.kinds(side)
         if wanted in installed:
-            kinds[side] = wanted
-            parts.append(plugins.declared(side, wanted))
+            try:
+                parts.append(plugins.declared(side, wanted))
+                kinds[side] = wanted
+            except WracklineError as error:
+                problems.append(Problem(name, error))
         elif wanted:
             problems.append(Problem(name, _unknown_kind(side, wanted, installed)))
     registry = SettingsRegistry(*parts)

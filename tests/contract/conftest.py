@@ -2,9 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite(
-    "tests.contract.source_suite",
-    "tests.contract.log_suite",
-    "tests.contract.target_suite",
-    "tests.contract.group_suite",
-)
+pytest.register_assert_rewrite("tests.contract.group_suite")

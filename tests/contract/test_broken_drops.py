@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.contract.drop_suite import DropSuite
 from tests.contract.promises import broken, promises
 from tests.fakes.target import FakeTarget, Table
 from tests.fakes.target_world import FakeTargetWorld
 from wrackline.consumers.contract.plan import TableMode
 from wrackline.schemas.tables.table import TableId
+from wrackline.testing.targets.drop_suite import DropSuite
 
 GOES = "test_a_dropped_table_goes_with_all_that_is_its_own"
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.promises import broken
-from tests.contract.target_suite import TargetSuite
 from tests.fakes.target import FakeLetters, FakeTarget, Storage
 from tests.fakes.target_world import FakeTargetWorld
 from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
 from wrackline.consumers.contract.plan import Applied, TopicPartition
 from wrackline.schemas.tables.table import TableId
+from wrackline.testing.targets.target_suite import TargetSuite
 
 
 class ForgetsLetters(FakeLetters):

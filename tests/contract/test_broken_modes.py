@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.modes_suite import ModesSuite
 from tests.contract.promises import broken, promises
-from tests.fakes.history_model import TRUNCATE
-from tests.fakes.merge_model import NONE, Key, Rows, Stored, forget
 from tests.fakes.target import FakeTarget, Frame, Table
 from tests.fakes.target_world import FakeTargetWorld
 from wrackline.consumers.contract.plan import Deletes, MergePlan, TableMode
 from wrackline.consumers.contract.target import UpkeepResult
 from wrackline.schemas.tables.table import TableId
+from wrackline.testing.targets.history_model import TRUNCATE
+from wrackline.testing.targets.merge_model import NONE, Key, Rows, Stored, forget
+from wrackline.testing.targets.modes_suite import ModesSuite
 
 
 class Spoils(FakeTarget):

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.contract.promises import broken, promises
-from tests.contract.source_suite import SourceSuite
 from tests.fakes.database import Database, Entry, RowLogged, Transaction
 from tests.fakes.place import Place
 from tests.fakes.source import FakeReader, FakeSource, FenceMark
@@ -30,6 +29,7 @@ from wrackline.producers.contract.steps import (
 )
 from wrackline.schemas.events.frame import Frame
 from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
+from wrackline.testing.sources.source_suite import SourceSuite
 
 
 class Waits(FakeStream):

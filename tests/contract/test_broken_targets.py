@@ -6,8 +6,6 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.promises import broken, promises
-from tests.contract.target_suite import TargetSuite
-from tests.fakes.merge_model import NONE, Latest, Stored
 from tests.fakes.target import FakeTarget, Frame, Storage, Table
 from tests.fakes.target_world import FakeTargetWorld
 from wrackline.consumers.contract.identifiers import Identifiers
@@ -15,6 +13,8 @@ from wrackline.consumers.contract.plan import Applied, MergePlan
 from wrackline.consumers.contract.target import Alteration, UpkeepResult
 from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.tables.table import TableId
+from wrackline.testing.targets.merge_model import NONE, Latest, Stored
+from wrackline.testing.targets.target_suite import TargetSuite
 
 
 class ChangesFrames(FakeTarget):

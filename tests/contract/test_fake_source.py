@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.contract.source_suite import SourceSuite
-from tests.contract.source_world import SourceWorld
 from tests.fakes.source_world import FakeSourceWorld
 from wrackline.producers.contract.source_plugin import MarkKind
+from wrackline.testing.sources.source_suite import SourceSuite
+from wrackline.testing.sources.source_world import SourceWorld
 
 
 class TestFakeSource(SourceSuite):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.contract.drop_suite import DropSuite
-from tests.contract.keyless_suite import KeylessPromises, KeyPromises
-from tests.contract.modes_suite import ModesSuite
-from tests.contract.target_suite import TargetSuite
 from tests.fakes.target_world import FakeTargetWorld
+from wrackline.testing.targets.drop_suite import DropSuite
+from wrackline.testing.targets.keyless_suite import KeylessPromises, KeyPromises
+from wrackline.testing.targets.modes_suite import ModesSuite
+from wrackline.testing.targets.target_suite import TargetSuite
 
 
 class TestFakeTarget(TargetSuite, KeylessPromises, KeyPromises, ModesSuite, DropSuite):

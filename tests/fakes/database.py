@@ -8,7 +8,9 @@ in real servers.  An entry keeps the images that a log would carry, and the shap
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from tests.contract.source_world import (
+from tests.fakes.place import Place
+from wrackline.schemas.tables.table import Column, TableSchema
+from wrackline.testing.sources.source_world import (
     TEXT,
     Change,
     ColumnAdded,
@@ -20,8 +22,6 @@ from tests.contract.source_world import (
     Update,
     Values,
 )
-from tests.fakes.place import Place
-from wrackline.schemas.tables.table import Column, TableSchema
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from tests.fakes.merge_model import Key, Latest
 from wrackline.consumers.contract.direct import DirectChanges
 from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.targets.iceberg.direct.arrow_columns import arrow_type
+from wrackline.testing.targets.merge_model import Key, Latest
 
 
 def direct_changes(batch: Mapping[Key, Latest], plan: MergePlan) -> DirectChanges:

@@ -10,7 +10,7 @@ from threading import Event
 
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
-from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, NOT_STOPPED
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, NOT_STOPPED, GroupMember
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
@@ -85,6 +85,9 @@ class FakeGroup:
         self._known(name)
         self.asked.append(f"remove {name}")
         del self._configs[name], self._wishes[name]
+
+    def members(self) -> Sequence[GroupMember]:
+        return [GroupMember(WORKER, 128, 0, "", leads=True)]
 
     def topics(self, name: str) -> Sequence[str]:
         self._known(name)

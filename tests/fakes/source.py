@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from tests.contract.source_world import Said, Values
 from tests.fakes.database import Database, SignalLogged, key_of
 from tests.fakes.place import Place
 from tests.fakes.stream import GONE, FakeStream
@@ -31,6 +30,7 @@ from wrackline.schemas.language.findings import ColumnSupport, Finding, Severity
 from wrackline.schemas.tables.seq import snapshot_prefix
 from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
 from wrackline.schemas.tables.types import Kind
+from wrackline.testing.sources.source_world import Said, Values
 
 NO_TABLE = define("test.fake_no_table", OperatorNeeded, "there is no table {table}", hint="create it")
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from tests.contract.source_world import Ability, Change, orders
 from tests.fakes.database import Database
 from tests.fakes.source import FakeSource
 from tests.fakes.wire import Registry
 from wrackline.producers.contract.source_plugin import MarkKind, Source, Surroundings
 from wrackline.producers.contract.steps import Position
 from wrackline.schemas.tables.table import SourcePartition, TableSchema
+from wrackline.testing.sources.source_world import Ability, Change, orders
 
 
 class Clock:

@@ -7,8 +7,6 @@ the target, so a test can end one anywhere and open the next on what it left.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tests.contract.target_suite import Crash
-from tests.fakes.merge_model import Key, Latest, Rows, Stored, forget, merge, settle
 from wrackline.consumers.contract.identifiers import Identifiers
 from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
 from wrackline.consumers.contract.modes import OTHER_MODE
@@ -24,6 +22,8 @@ from wrackline.schemas.language.findings import Finding, Severity
 from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.tables.types import Kind
+from wrackline.testing.targets.merge_model import Key, Latest, Rows, Stored, forget, merge, settle
+from wrackline.testing.targets.target_suite import Crash
 
 Frame = Mapping[Key, Latest]
 

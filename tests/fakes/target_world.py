@@ -3,12 +3,21 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tests.fakes.history_model import events_seen, reader, versions
-from tests.fakes.merge_model import Change, Content, Key, Stored, Values, copies, latest, visible
 from tests.fakes.target import FakeTarget, Storage
 from wrackline.consumers.contract.plan import MergePlan, TableMode
 from wrackline.consumers.contract.target import Target
 from wrackline.schemas.tables.table import TableId
+from wrackline.testing.targets.history_model import events_seen, reader, versions
+from wrackline.testing.targets.merge_model import (
+    Change,
+    Content,
+    Key,
+    Stored,
+    Values,
+    copies,
+    latest,
+    visible,
+)
 
 
 class FakeTargetWorld:

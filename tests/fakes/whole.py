@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from tests.contract.source_world import Values
 from tests.fakes.database import Database
 from tests.fakes.place import Place
 from tests.fakes.wire import TableWriter
 from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest, Mark, Piece, Slice, TailOf
 from wrackline.producers.contract.steps import Position
+from wrackline.testing.sources.source_world import Values
 
 MarkAt = Callable[[str, int], Mark]
 TailsOf = Callable[[TableWriter, str, bytes], TailOf]

@@ -10,6 +10,7 @@ from wrackline.producers.contract.source_plugin import WriterIds
 from wrackline.schemas.events.envelope import key_schema, value_schema
 from wrackline.schemas.events.frame import Frame
 from wrackline.schemas.tables.table import TableSchema
+from wrackline.testing.sources.schema_ids import SchemaIds
 
 NO_ROW = b"\x00"  # an Avro null in a union whose first branch it is
 CONNECTOR = "fake"
@@ -17,32 +18,11 @@ CONNECTOR = "fake"
 Row = Mapping[str, object]
 
 
-class Registry:
-    """Gives ids to schemas, and decodes what was written with them."""
+class Registry(SchemaIds):
+    """The ids of the fake's schemas."""
 
     def __init__(self) -> None:
-        self._schemas: list[dict[str, object]] = []
-
-    def register(self, table: TableSchema) -> WriterIds:
-        """The same table's schemas get the same ids."""
-        topic = f"server.{table.id}"
-        key = key_schema(table, topic=topic)
-        value = value_schema(table, topic=topic, connector=CONNECTOR, source_fields=())
-        return WriterIds(None if key is None else self._id(key), self._id(value))
-
-    def _id(self, schema: dict[str, object]) -> int:
-        if schema not in self._schemas:
-            self._schemas.append(schema)
-        return self._schemas.index(schema) + 1
-
-    def decode(self, raw: bytes) -> dict[str, object]:
-        """Read Confluent's five bytes and the Avro behind them, to the last byte."""
-        assert raw[0] == 0
-        body = io.BytesIO(raw[5:])
-        schema: Any = self._schemas[int.from_bytes(raw[1:5], "big") - 1]
-        decoded: Any = fastavro.schemaless_reader(body, schema, None)
-        assert not body.read(), "bytes are left behind the value"
-        return dict(decoded)
+        super().__init__(CONNECTOR)
 
 
 class TableWriter:

@@ -7,8 +7,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from tests.contract.reading import row_changes
-from tests.fakes.wire import Registry
 from wrackline.producers.contract.source_plugin import LogStream, Source, Surroundings
 from wrackline.producers.contract.steps import (
     Appeared,
@@ -24,6 +22,8 @@ from wrackline.producers.contract.steps import (
     Truncate,
     Vanished,
 )
+from wrackline.testing.sources.reading import row_changes
+from wrackline.testing.sources.schema_ids import SchemaIds
 
 PATIENCE = 30.0
 ABOUT_TABLES = (Appeared, Vanished, Renamed, Reshaped, Truncate, Fault, Found)
@@ -32,7 +32,7 @@ ABOUT_TABLES = (Appeared, Vanished, Renamed, Reshaped, Truncate, Fault, Found)
 class Opened(ABC):
     """A pipeline whose stream is open; what was read counts as published."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: SchemaIds) -> None:
         self.registry = registry
         self.around = Surroundings(time.monotonic, lambda: 0, registry.register, 1 << 20)
         self.saved: Saved | None = None

@@ -6,9 +6,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.history_model import in_order, reader, told, truncate, versions
-from tests.fakes.merge_model import NONE, Change, Key, Rows, Stored, Values, latest, merge
 from wrackline.consumers.contract.plan import END, START
+from wrackline.testing.targets.history_model import in_order, reader, told, truncate, versions
+from wrackline.testing.targets.merge_model import NONE, Change, Key, Rows, Stored, Values, latest, merge
 
 KEY, COLUMNS, TRACKED = ("id",), ("id", "a", "big"), ("a", "big")
 Row = dict[str, object]

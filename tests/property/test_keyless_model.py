@@ -7,7 +7,7 @@ from math import nan
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.merge_model import (
+from wrackline.testing.targets.merge_model import (
     Content,
     Event,
     Rows,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.merge_model import Change, Key, Stored, Values, latest, merge, visible
+from wrackline.testing.targets.merge_model import Change, Key, Stored, Values, latest, merge, visible
 
 COLUMNS = ("a", "b", "c")
 

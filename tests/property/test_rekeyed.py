@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.merge_model import Change, Key, Stored, Values, latest, merge, visible
 from wrackline.consumers.batch.key_change import floor_of_keys
 from wrackline.consumers.contract.plan import NewestChange
+from wrackline.testing.targets.merge_model import Change, Key, Stored, Values, latest, merge, visible
 
 KEYS = ("a", "b")  # the key is one column or the other; both distinguish rows
 

@@ -5,8 +5,10 @@ from typing import Any
 import orjson
 import pytest
 
+from wrackline.control.console.log.log_page import log_page
 from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
 from wrackline.control.console.pipelines_page import ListedPipeline, pipelines_page
+from wrackline.control.console.rows.rows_page import rows_page
 from wrackline.control.console.table_page import table_page
 from wrackline.control.runtime.board.board_summary import summarise
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
@@ -27,7 +29,7 @@ FIELDS = [
     "since_ms", "error", "host", "pid", "events", "databases", "table", "state", "requests", "rows",
     "expected", "percent", "seconds_left", "letters", "nulls", "reason", "standing", "offsets", "behind",
     "behind_s", "held", "held_s", "merged_ms", "lag_ms", "batches", "dead_letters", "seconds",
-    "upkeep", "incomplete",
+    "upkeep", "incomplete", "ranges", "waits_since_ms",
 ]  # fmt: skip
 VALUES: list[Any] = [
     7,
@@ -43,6 +45,10 @@ VALUES: list[Any] = [
     {"a": "b"},
     {"error": 7},
     {"d": {"lag_ms": "x"}},
+    {"d": {"kept_s": 7, "expires_s": -1, "lost_in_s": 1e300}},
+    {"d": {"spare_bytes": -9, "retained_bytes": 0, "log": "x", "status": "lost", "lost_in_s": 0}},
+    [{"percent": -5, "held": 1 << 50, "reading": 1 << 50}],
+    [{"percent": 1e15}, {}],
 ]
 
 
@@ -53,6 +59,8 @@ def look_everywhere(board: Board) -> None:
     pipelines_page([one])
     pipeline_page(one, halves, TableChoice(), NOW)
     table_page("shop", TABLE, halves, NOW, has_target=True)
+    rows_page("shop", halves[Half.SOURCE], (), NOW)
+    log_page(one, halves[Half.SOURCE], NOW)
     status = pipeline_status("shop", halves, NOW, has_target=True)
     for document in (lag_document, status_document, tables_document):
         document(status)

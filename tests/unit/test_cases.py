@@ -1,6 +1,7 @@
 """The list of cases is true: each one that it calls held is named by tests of the files that it gives."""
 
 import ast
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -33,8 +34,8 @@ def cases_of(source: str) -> set[str]:
 def named() -> set[tuple[str, str]]:
     """Every case with each file that has a test of it."""
     return {
-        (case, str(file.relative_to(TESTS)))
-        for file in TESTS.rglob("*.py")
+        (case, os.path.relpath(file, TESTS))
+        for file in [*TESTS.rglob("*.py"), *(TESTS.parent / "testing").rglob("*.py")]
         if file != Path(__file__)
         for case in cases_of(file.read_text())
     }

@@ -21,10 +21,11 @@ from tests.fixtures.tiers import _other_alternatives
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
+SUITES = sorted([*(TESTS / "contract").glob("*_suite.py"), *(ROOT / "testing").glob("*/*_suite.py")])
 OUT = re.compile(r"pytest\.mark\.(full|deep)\b")
 MANY = 2  # runs of the checkers over a real pipeline that the gate has at least
 STANDS_FOR: dict[str, str] = {  # a file that only --full runs, and the one in the gate that attacks the same
-    "tests/integration/consuming/test_shapes.py": "tests/contract/target_suite.py",
+    "tests/integration/consuming/test_shapes.py": "testing/targets/target_suite.py",
     "tests/e2e/test_hundred_thousand.py": "tests/e2e/test_demo.py",
     "tests/chaos/test_altered_around_reads.py": "tests/integration/mysql/test_changed_around_reads.py",
     "tests/chaos/test_killed_while_reading.py": "tests/integration/mysql/test_killed_while_reading.py",
@@ -73,7 +74,7 @@ def is_out(decorator: ast.expr) -> bool:
 
 def named_files(row: str) -> Iterator[Path]:
     """The files of tests that a row of the page names, by themselves or by their folder."""
-    for name in re.findall(r"`(tests/[\w/.]*)", row):
+    for name in re.findall(r"`((?:tests|testing)/[\w/.]*)", row):
         path = ROOT / name
         yield from [path] if path.is_file() else path.rglob("*.py")
 
@@ -106,9 +107,8 @@ def test_every_checker_judges_real_runs_in_the_gate() -> None:
 
 
 def test_every_promise_of_a_contract_is_in_the_gate() -> None:
-    suites = sorted((TESTS / "contract").glob("*_suite.py"))
-    left = frozenset().union(*map(gate_tests, suites))
-    for path in suites:
+    left = frozenset().union(*map(gate_tests, SUITES))
+    for path in SUITES:
         promises = set(re.findall(r"def (test_\w+)", path.read_text()))
         assert promises
         assert {name for name in promises - gate_tests(path) if ELSEWHERE.get(name) not in left} == set()
@@ -117,8 +117,7 @@ def test_every_promise_of_a_contract_is_in_the_gate() -> None:
 @cache
 def suite_classes() -> Mapping[str, ast.ClassDef]:
     """The classes of all contracts' suites."""
-    suites = map(Path.read_text, sorted((TESTS / "contract").glob("*_suite.py")))
-    nodes = (node for suite in suites for node in ast.parse(suite).body)
+    nodes = (node for suite in map(Path.read_text, SUITES) for node in ast.parse(suite).body)
     return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
 
 
@@ -157,7 +156,7 @@ def test_every_class_of_a_contract_has_a_real_run_in_the_gate(name: str) -> None
     "row", [*rows("INV-").values(), *rows(r"\d+ ").values()], ids=lambda row: row.split("|")[1].strip()
 )
 def test_every_file_that_attacks_an_invariant_is_in_the_gate_or_another_stands_for_it(row: str) -> None:
-    paths = [ROOT / name for name in re.findall(r"`(tests/[\w/]*\.py)`", row)]
+    paths = [ROOT / name for name in re.findall(r"`((?:tests|testing)/[\w/]*\.py)`", row)]
     left = {str(path.relative_to(ROOT)) for path in paths if not gate_tests(path)}
     assert left - STANDS_FOR.keys() == set()
     assert all(gate_tests(ROOT / STANDS_FOR[name]) for name in left)

@@ -15,12 +15,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("schemas", "producers", "consumers", "control")
-FOLDERS = [*PRODUCT, "bench", "tests"]
+SHIPPED = (*PRODUCT, "testing")  # the contracts as tests, for plug-ins of others
+FOLDERS = [*SHIPPED, "bench", "tests"]
 MAY_IMPORT = {
     "schemas": {"schemas"},
     "producers": {"schemas", "producers"},
     "consumers": {"schemas", "consumers"},
     "control": {"schemas", "producers", "consumers", "control"},
+    "testing": {"schemas", "producers", "consumers", "testing"},
 }
 INNER_LAW = {  # what a folder may not import, though its top-level folder may
     "control.runtime": ("control.cli", "control.console", "control.plane", "control.local"),
@@ -198,14 +200,14 @@ def test_a_circle_would_be_seen() -> None:
 
 
 def test_a_room_is_small_enough_to_be_seen_at_a_glance() -> None:
-    rooms = Counter(file.parent for top in PRODUCT for file in files(top) if file.name != "__init__.py")
+    rooms = Counter(file.parent for top in SHIPPED for file in files(top) if file.name != "__init__.py")
     assert {str(room.relative_to(ROOT)): n for room, n in rooms.items() if n > MOST_FILES_OF_ROOM} == {}
 
 
 def test_a_room_s_page_names_all_that_is_in_the_room() -> None:
     """Which file owns what; only the folder of sources has no list, because no code may have one."""
     missing = {}
-    for top in PRODUCT:
+    for top in SHIPPED:
         for init in (ROOT / top).rglob("__init__.py"):
             page = ast.get_docstring(ast.parse(init.read_text())) or ""
             parts = {file.stem for file in init.parent.glob("*.py")} - {"__init__", "__main__"}
@@ -370,7 +372,7 @@ def test_a_clone_that_was_never_built_resolves_the_installed_names() -> None:
     without_packages = [sys.executable, "-S", "-c", "import wrackline.schemas.errors as e; print(e.__file__)"]
     found = subprocess.run(without_packages, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert Path(found.strip()).resolve() == ROOT / "schemas/errors.py"
-    assert {link.name for link in (ROOT / "wrackline").iterdir()} == set(PRODUCT)
+    assert {link.name for link in (ROOT / "wrackline").iterdir()} == set(SHIPPED)
 
 
 def test_the_project_speaks_of_itself_alone() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from wrackline.control.runtime.ground.installed import others
 from wrackline.control.runtime.spark import java
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.versions import PYSPARK_LINE
@@ -42,6 +43,7 @@ def examine() -> Iterator[Fact]:
     yield from (
         look() for look in (_java, _pyspark, _compiler, _codec, _librdkafka, _disk, _memory, _postgres)
     )
+    yield from _plugins_of_others()
 
 
 def _java() -> Fact:
@@ -107,6 +109,15 @@ def _postgres() -> Fact:
     program = on_path or next((str(path) for path in reversed(folders)), None)
     hint = "none is needed: the demo and the tests fetch their own"
     return Fact("PostgreSQL", program or "not found", program is not None, hint)
+
+
+def _plugins_of_others() -> Iterator[Fact]:
+    for other in others():
+        error = other.error()
+        wrong = "" if error is None else f": {error.sentence}"
+        found = f"{other.package} {other.version}{wrong}"
+        hint = "" if error is None else error.hint
+        yield Fact(f"{other.side.name} {other.kind}", found, good=error is None, hint=hint)
 
 
 def _major_of_folder(program: Path) -> int:

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import walk_packages
 
-from wrackline.control.runtime.ground.installed import is_ours, registries
+from wrackline.control.runtime.ground.installed import is_ours, others, registries
 from wrackline.schemas.errors import Definite, ErrorCode, all_codes, define
 from wrackline.schemas.language.findings import Rule, rules
 from wrackline.schemas.redaction import shown_name
@@ -54,6 +54,8 @@ class Explanation:
 def explain_codes(code: str | None) -> Sequence[Explanation]:
     """Return one code or id, or all of them in order; what is both is shown as the error."""
     import_everything()
+    for other in others():
+        other.error()  # asks whether it can be used, which loads it: its codes are known then
     known = {made.id: _of_rule(made) for made in rules().values()}
     known |= {made.code: _of_error(made) for made in all_codes().values()}
     if code is None:

@@ -11,15 +11,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-import orjson
 import typer
 
 from wrackline.control.cli.terminal.output import Json, Options, print_json, say
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
 from wrackline.control.runtime.services import requested_tables, requests
 from wrackline.control.runtime.services.offsets import open_offsets
-from wrackline.control.runtime.services.signalling import send_signal
-from wrackline.schemas.kafka import signals
+from wrackline.control.runtime.services.signalling import WantedRows, send_signal, signal_body
+from wrackline.schemas.kafka.signals import RejectedSignal
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.pipelines.publication_settings import naming_of
 from wrackline.schemas.settings.filters import TableFilter
@@ -69,16 +68,8 @@ def start(  # noqa: PLR0913 - an argument for each option
     """Read the rows of tables, including tables that are set aside."""
     pipeline = _open(context, file, json=json)
     tables = _spell(pipeline, tables, start=True)
-    data: dict[str, object] = {"type": "incremental", "data-collections": tables}
-    if where is not None:
-        data["additional-conditions"] = [{"data-collection": table, "filter": where} for table in tables]
-    if keys:
-        data["keys"] = [_key(text) for text in keys]
-    if first is not None or last is not None:
-        data["key-range"] = {"from": _key(first), "to": _key(last)}
-    if surrogate_key is not None:
-        data["surrogate-key"] = surrogate_key
-    _send(pipeline, file, "execute-snapshot", data, id, json=json)
+    wanted = WantedRows(tables, where, keys or (), first, last, surrogate_key)
+    _send(pipeline, file, "execute-snapshot", wanted.data(), id, json=json)
 
 
 @app.command()
@@ -137,17 +128,6 @@ def _open(context: typer.Context, file: Path, *, json: bool) -> Pipeline:
     return good_pipeline(file)
 
 
-def _key(text: str | None) -> object:
-    """Read a key's columns: JSON, or the text itself; one column needs no brackets."""
-    if text is None:
-        return None
-    try:
-        read = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        read = text
-    return read if isinstance(read, list) else [read]
-
-
 def _spell(pipeline: Pipeline, given: Sequence[str], *, start: bool) -> list[str]:
     """Write tables as the task knows them; tables that the settings leave out are refused."""
     values = pipeline.good()
@@ -169,10 +149,9 @@ def _send(
     json: bool,
 ) -> None:
     request = given or str(uuid.uuid4())
-    body = orjson.dumps({"id": request, "type": kind, "data": data})
-    read = signals.parse_message(body, request)
-    if isinstance(read, signals.RejectedSignal):
-        raise typer.BadParameter(f"{read.reason.sentence}; {read.reason.hint}")
+    body = signal_body(request, kind, data)
+    if isinstance(body, RejectedSignal):
+        raise typer.BadParameter(f"{body.reason.sentence}; {body.reason.hint}")
     send_signal(pipeline.good(), body)
     if json:
         print_json({"id": request})

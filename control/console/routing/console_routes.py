@@ -8,7 +8,7 @@
     POST /console/p/{name}/t/{table}/do/{verb}    pause, resume, retry
     POST /console/theme/{theme}             light, dark, or as the system has it
     GET  /console/static/{file}
-    and those of login_routes.py, of events/, errors/, letters/ and shapes/
+    and those of login_routes.py, bulk_routes.py, and of the rooms of screens
 
 In: the connectors and the views of a worker.  Out: routes.
 """
@@ -24,13 +24,19 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from wrackline.control.console.access.page_route import check_form, page_route
 from wrackline.control.console.errors.errors_routes import add_errors
 from wrackline.control.console.events.events_routes import add_events
+from wrackline.control.console.heat_figures import FIGURES
 from wrackline.control.console.letters.letters_routes import add_letters
+from wrackline.control.console.lineage.lineage_routes import add_lineage
+from wrackline.control.console.log.log_routes import add_log
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
 from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
-from wrackline.control.console.pipelines_page import pipelines_page
+from wrackline.control.console.pipelines_page import bulk_note, pipelines_page
+from wrackline.control.console.routing.bulk_routes import add_bulk
 from wrackline.control.console.routing.login_routes import add_login
+from wrackline.control.console.rows.rows_routes import add_rows
 from wrackline.control.console.shapes.shapes_routes import add_shapes
 from wrackline.control.console.table_page import table_page
+from wrackline.control.console.workers.workers_routes import add_workers
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connectors import Connectors
 from wrackline.control.runtime.rest.routes.table_routes import user_of
@@ -40,9 +46,9 @@ from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.redaction import shown_name
 
-_HERE: Final = Path(__file__).parents[1]
+_STATIC_FILES: Final = Path(__file__).parents[1] / "static"
 _SENT: Final = (".css", ".js", ".svg")
-_STATIC: Final = {one.name: one for one in (_HERE / "static").iterdir() if one.suffix in _SENT}
+_STATIC: Final = {one.name: one for one in _STATIC_FILES.iterdir() if one.suffix in _SENT}
 _YEAR_S: Final = 365 * 86_400
 _VERBS: Final = {
     "pause": DesiredState.PAUSE,
@@ -69,6 +75,11 @@ def routes(crew: Connectors, views: WorkerViews) -> APIRouter:
     add_shapes(made, pages)
     _add_pages(made, pages)
     _add_actions(made, crew, pages)
+    add_bulk(made, pages)
+    add_rows(made, pages)
+    add_log(made, pages)
+    add_lineage(made, pages)
+    add_workers(made, pages)
 
     @made.get("/static/{file}")
     def static(file: str) -> Response:
@@ -90,22 +101,30 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
         return RedirectResponse("/console/", 303)
 
     @made.get("/")
-    def pipelines(request: Request, state: str = "", q: str = "") -> Response:
-        """Show all pipelines."""
+    def pipelines(
+        request: Request, state: str = "", q: str = "", did: str = "", done: int = 0, refused: int = 0
+    ) -> Response:
+        """Show all pipelines, and what was asked of some of them."""
         found = pipelines_page(pages.listed(), state, q)
-        return pages.page(request, "pipelines.html", page=found, state=state, q=q)
+        note = bulk_note(did, done, refused)
+        return pages.page(request, "pipelines.html", page=found, state=state, q=q, note=note)
 
     @made.get("/p/{name}")
     def pipeline(
-        request: Request, name: str, q: str = "", tone: str = "", page: Annotated[int, Query(ge=1)] = 1
+        request: Request,
+        name: str,
+        q: str = "",
+        tone: str = "",
+        page: Annotated[int, Query(ge=1)] = 1,
+        figure: str = "",
     ) -> Response:
         """Show a pipeline."""
         try:
             with pages.seen(name) as (one, board):
-                shown = pipeline_page(one, board.halves, TableChoice(q, tone, page), now_ms())
+                shown = pipeline_page(one, board.halves, TableChoice(q, tone, page, figure), now_ms())
         except WracklineError as error:
             return pages.trouble(request, name, error)
-        return pages.page(request, "pipeline.html", page=shown)
+        return pages.page(request, "pipeline.html", page=shown, figures=FIGURES)
 
     @made.get("/p/{name}/t/{table}")
     def table(request: Request, name: str, table: str) -> Response:

@@ -1,18 +1,22 @@
 // What the pages can't do without a script: keys, and no renewal while somebody reads, types or looks elsewhere.
 "use strict";
 
+const leads = { g: "/console/", w: "/console/workers", l: "/console/lineage" };
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
   if (event.key === "/") {
     const search = document.getElementById("search");
     if (search) { event.preventDefault(); search.focus(); }
-  } else if (event.key === "g") {
-    window.location.href = "/console/";
+  } else if (event.key === "?") {
+    document.getElementById("keys").showModal();
+  } else if (event.key in leads) {
+    window.location.href = leads[event.key];
   }
 });
 
 document.addEventListener("htmx:config:request", (event) => {
   const open = document.querySelector("main details[open]");
-  const typing = document.activeElement && document.activeElement.tagName === "INPUT";
+  const typing = document.activeElement && /^(INPUT|TEXTAREA)$/.test(document.activeElement.tagName);
   if (document.hidden || open || typing) event.preventDefault();
 });

@@ -5,11 +5,13 @@
 
 source_report, target_report    what a half reports: pure, but for its clock
 half_standing                   the state of its process
+range_report                    how far each key range of a table under way is
 board_changes                   which records are due: those that differ, and a sign of life; pure
 board_writer                    a thread of the half that writes them, and never keeps the half waiting
 board_summary                   what a board adds up to, and the last samples of it; pure
 board_reader                    reads the board of one pipeline to its end
-board_follower                  follows the boards of many pipelines into memory
+receipt_fold                    the newest requests of a pipeline
+board_follower                  follows boards and receipts of many pipelines into memory
 
 Nobody asks a database, Kafka or a target to know how a pipeline is: that is on the board, on every machine.
 """

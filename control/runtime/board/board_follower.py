@@ -1,4 +1,4 @@
-"""Follows the boards of many pipelines into this process's memory.
+"""Follows the boards and the requests of many pipelines into this process's memory.
 
 In: pipelines, each with its Kafka.  Out: the board as it is now, at once, also while Kafka is away.  There is
 one reader for each way to reach Kafka.  A topic that is not there yet is waited for.  A record that is
@@ -7,18 +7,23 @@ machine's clock.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event, RLock, Thread
-from typing import Final
+from typing import Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from wrackline.control.runtime.board.board_reader import board_slot
+from wrackline.control.runtime.board.receipt_fold import ReceiptFold
+from wrackline.control.runtime.ground.pipeline_access import group_of
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.kafka.client import Client, Identity, Settings
 from wrackline.schemas.kafka.board_records import Board, Half, HalfBoard, parse_key
 from wrackline.schemas.kafka.offsets_records import OUTSIDE_ANY_TRANSACTION
+from wrackline.schemas.kafka.receipts import Receipt
+from wrackline.schemas.kafka.receipts import parse_key as parse_receipt_key
+from wrackline.schemas.kafka.topic_names import internal_topics
 from wrackline.schemas.settings.settings_registry import Values
 
 _POLL_S: Final = 0.2
@@ -28,12 +33,21 @@ _LOG: Final = logging.getLogger(__name__)
 _REFRESH_MS: Final = 5_000  # between two looks for a topic that is not there yet
 
 
+class _PipelineTopics(NamedTuple):
+    board: str
+    requests: str
+
+
+_NOWHERE: Final = _PipelineTopics("", "")
+
+
 class BoardFollower:
     """What all halves reported; any thread may ask."""
 
     def __init__(self) -> None:
         self._board, self._lock = Board(), RLock()
-        self._followed: dict[str, tuple[str, _Reader]] = {}  # by pipeline: its topic and who reads it
+        self._followed: dict[str, tuple[_PipelineTopics, _Reader]] = {}
+        self._receipts: dict[str, ReceiptFold] = {}
         self._readers: dict[tuple[tuple[str, str], ...], _Reader] = {}  # by the settings of the client
 
     def follow(self, pipeline: str, values: Values) -> None:
@@ -44,19 +58,22 @@ class BoardFollower:
             reader = self._readers.get(known) or self._readers.setdefault(
                 known, _Reader(settings, self, known)
             )
-            topic = board_slot(values).topic
-            if self._followed.get(pipeline) != (topic, reader):
+            topics = _topics(values)
+            if self._followed.get(pipeline) != (topics, reader):
                 self.leave(pipeline)
-                self._followed[pipeline] = topic, reader
-                reader.add(topic)
+                self._followed[pipeline], self._receipts[pipeline] = (topics, reader), ReceiptFold()
+                for topic in topics:
+                    reader.add(topic)
 
     def leave(self, pipeline: str) -> None:
         """Follow this pipeline no more."""
         with self._lock:
-            topic, reader = self._followed.pop(pipeline, ("", None))
+            topics, reader = self._followed.pop(pipeline, (_NOWHERE, None))
             if reader is not None:
-                reader.remove(topic)
+                for topic in topics:
+                    reader.remove(topic)
                 self._board.forget(pipeline)
+                del self._receipts[pipeline]
                 if not reader.wanted:
                     reader.ending.set()
                     del self._readers[reader.known]
@@ -64,8 +81,8 @@ class BoardFollower:
     def is_read(self, pipeline: str) -> bool:
         """Whether all that was there when it was followed has been read."""
         with self._lock:
-            topic, reader = self._followed.get(pipeline, ("", None))
-            return reader is not None and reader.is_read(topic)
+            topics, reader = self._followed.get(pipeline, (_NOWHERE, None))
+            return reader is not None and reader.is_read(topics.board)
 
     @property
     def pipelines(self) -> frozenset[str]:
@@ -79,14 +96,27 @@ class BoardFollower:
         with self._lock:
             yield {half: self._board.half(pipeline, half) for half in Half}
 
+    def receipts(self, pipeline: str) -> Sequence[Receipt]:
+        """Return the newest requests of a pipeline."""
+        with self._lock:
+            fold = self._receipts.get(pipeline)
+            return () if fold is None else fold.newest_first()
+
     def take(self, reader: "_Reader", message: Message, heard_ms: int) -> None:
         """Take a record of a pipeline in its own topic; one that can't be read is left to its successor."""
-        key, value = message.key(), message.value()
+        key, value, topic = message.key(), message.value(), message.topic()
         if not isinstance(key, bytes) or isinstance(value, str):
             return
         with self._lock:
             try:
-                if self._followed.get(parse_key(key).pipeline) == (message.topic(), reader):
+                request = parse_receipt_key(key)
+                pipeline = parse_key(key).pipeline if request is None else request.connector
+                topics, its_reader = self._followed.get(pipeline, (_NOWHERE, None))
+                if its_reader is not reader:
+                    return
+                if request is not None and topic == topics.requests:
+                    self._receipts[pipeline].apply(key, value, message.offset() or 0)
+                elif request is None and topic == topics.board:
                     self._board.apply(key, value, min(heard_ms, now_ms()))
             except (ValueError, KeyError, TypeError):
                 _LOG.debug("a record of %s at %s can't be read", message.topic(), message.offset())
@@ -149,6 +179,10 @@ class _Reader:
             self._follower.take(self, message, now_ms() if topic in self._read else message.timestamp()[1])
         elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
             self._read.add(topic)
+
+
+def _topics(values: Values) -> _PipelineTopics:
+    return _PipelineTopics(board_slot(values).topic, internal_topics(group_of(values.text("name"))).requests)
 
 
 def _settings(values: Values) -> Settings:

@@ -7,13 +7,14 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard, HalfState
 
 _RECENT_MS: Final = 30_000  # a merge counts for so long as how late the copy is
 _READING: Final = frozenset({"queued", "snapshotting", "refreshing"})
 _EVERY_MS, _SAMPLES = 2_000, 450  # a quarter of an hour
+_MINUTE_MS, _MINUTES = 60_000, 1_440  # a day
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class PipelineSummary:
     log_behind: int | None  # bytes of the log that Kafka does not have
     lost_in_s: int | None  # seconds until the log that is needed may be lost
     error: Document | None  # the worst
+    log_end: int | None = None  # bytes that were ever written to the log
+    log_kept: int | None = None  # bytes of the log that are kept for the source half
 
 
 def summarise(halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
@@ -59,6 +62,8 @@ def summarise(halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
         _total(database["behind_bytes"] for database in databases),
         min((one["lost_in_s"] for one in databases if one["lost_in_s"] is not None), default=None),
         errors[0] if errors else None,
+        _total(database["end_bytes"] for database in databases),
+        _total(database["retained_bytes"] for database in databases),
     )
 
 
@@ -85,16 +90,38 @@ def _total(numbers: Any) -> int | None:  # noqa: ANN401 - an iterable of numbers
     return sum(known) if known else None
 
 
+class PastMinute(NamedTuple):
+    """What is remembered of a pipeline for a day: few, because there are many pipelines."""
+
+    at_ms: int
+    published: int
+    late_ms: int | None  # the most of this minute
+    log_behind: int | None
+    log_end: int | None
+
+
 class PipelineHistory:
-    """The last summaries of a pipeline: each two seconds of a quarter of an hour."""
+    """The last summaries of a pipeline: each two seconds of a quarter of an hour, each minute of a day."""
 
     def __init__(self) -> None:
         self._samples: deque[PipelineSummary] = deque(maxlen=_SAMPLES)
+        self._minutes: deque[PastMinute] = deque(maxlen=_MINUTES)
+        self._late_ms: int | None = None  # the most since the last minute began
 
     def add(self, summary: PipelineSummary) -> None:
         """Take one; it counts where enough time has passed."""
         if not self._samples or summary.at_ms - self._samples[-1].at_ms >= _EVERY_MS:
             self._samples.append(summary)
+            self._late_ms = max(
+                (ms for ms in (self._late_ms, summary.late_ms) if ms is not None), default=None
+            )
+            if not self._minutes or summary.at_ms - self._minutes[-1].at_ms >= _MINUTE_MS:
+                self._minutes.append(_minute(summary, self._late_ms))
+                self._late_ms = None
+
+    def minutes(self) -> Sequence[PastMinute]:
+        """Return the last day, oldest first."""
+        return tuple(self._minutes)
 
     def newest(self, at_ms: int) -> PipelineSummary | None:
         """Return the last one, unless it is too old to be told as of now."""
@@ -106,7 +133,11 @@ class PipelineHistory:
         return tuple(self._samples)
 
 
-def rates(history: Sequence[PipelineSummary], total: str) -> Sequence[tuple[int, float]]:
+def _minute(summary: PipelineSummary, late_ms: int | None) -> PastMinute:
+    return PastMinute(summary.at_ms, summary.published, late_ms, summary.log_behind, summary.log_end)
+
+
+def rates(history: Sequence[PipelineSummary | PastMinute], total: str) -> Sequence[tuple[int, float]]:
     """Return how fast a total grew, between each two samples; a process that began again grew from 0."""
     found = []
     for before, after in pairwise(history):

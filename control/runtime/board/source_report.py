@@ -3,15 +3,18 @@
 In: a task's figures, and its states as it reports them.  Out: looks for the board.
 """
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wrackline.control.runtime.board.board_changes import HalfLook
 from wrackline.control.runtime.board.half_standing import HalfStanding
+from wrackline.control.runtime.board.range_report import RangeReport
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.observe.status_document import databases_document, events_by_table
 from wrackline.producers.observe.task_metrics import TaskMeasures
+from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka import receipts
@@ -49,6 +52,7 @@ class SourceReport:
         self._kind, self._measures, self._place = kind, measures, place
         self._server, self._naming = values.text("topic.prefix"), naming_of(values)
         self._paces: dict[TableId, _Pace] = {}
+        self._ranges: dict[TableId, RangeReport] = {}
 
     def health(self, health: Health, error: Exception | None) -> None:
         """Take the task's state; on any thread."""
@@ -63,9 +67,12 @@ class SourceReport:
             states |= figures.tables.states()
             place = figures.position
             databases[partition.database]["position"] = None if place is None else self._place(place.saved())
+        reads: defaultdict[TableId, list[ReadUnderWay]] = defaultdict(list)
+        for read in measures.reads_under_way():
+            reads[read.table].append(read)
         changed = measures.take_changed()
         events = events_by_table(measures)
-        wanted = {*states, *events} if whole else changed
+        wanted = {*states, *events} if whole else {*changed, *self._ranges, *reads}
         half = {
             **self.standing.document(),
             "kind": self._kind,
@@ -73,20 +80,42 @@ class SourceReport:
             "databases": databases,
         }
         return HalfLook(
-            half, {self._name(table): self._table(table, states, events.get(table, {})) for table in wanted}
+            half,
+            {
+                self._name(table): self._table(table, states, events.get(table, {}), reads.get(table, ()))
+                for table in wanted
+            },
         )
 
     def _name(self, table: TableId) -> str:
         return table_topic(self._server, table, self._naming).partition(".")[2]
 
     def _table(
-        self, table: TableId, states: Mapping[TableId, Mapping[str, Any]], events: Mapping[str, int]
+        self,
+        table: TableId,
+        states: Mapping[TableId, Mapping[str, Any]],
+        events: Mapping[str, int],
+        reads: Sequence[ReadUnderWay],
     ) -> Document | None:
         state = states.get(table)
         if state is None and not events:
             return None
         shown = table_progress(str(table), {"status": "streaming"} if state is None else state)
-        return {**shown, "seconds_left": self._seconds_left(table, shown), "events": dict(events)}
+        left, ranges = self._seconds_left(table, shown), self._ranges_of(table, state or {}, reads)
+        return {**shown, "seconds_left": left, "events": dict(events), **ranges}
+
+    def _ranges_of(
+        self, table: TableId, state: Mapping[str, Any], reads: Sequence[ReadUnderWay]
+    ) -> Mapping[str, Any]:
+        """Return how far each range is; nothing of a table whose rows are not under way."""
+        job = active_job(state)
+        if not job.get("ranges"):
+            self._ranges.pop(table, None)
+            return {}
+        report = self._ranges.get(table)
+        if report is None or report.job != job["id"]:
+            report = self._ranges[table] = RangeReport(job["id"])
+        return report.look(job, reads, now_ms())
 
     def _seconds_left(self, table: TableId, shown: Mapping[str, Any]) -> int | None:
         """Reckon from the rows that were read since the read was first seen."""
@@ -102,10 +131,19 @@ class SourceReport:
         return round(left * passed / rows / 1000) if rows > 0 and passed > 0 else None
 
 
+def jobs_left(state: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the jobs of a table that have not failed."""
+    return [job for job in state.get("jobs", []) if "failed" not in job]
+
+
+def active_job(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the job that is under way; empty where there is none."""
+    return next(iter(jobs_left(state)), {})
+
+
 def table_progress(table: str, state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a table's saved state that is for people."""
-    jobs = [job for job in state.get("jobs", []) if "failed" not in job]
-    job: Mapping[str, Any] = jobs[0] if jobs else {}
+    jobs, job = jobs_left(state), active_job(state)
     line = TableProgress(table, rows=job.get("rows", 0), expected=job.get("expected"))
     return {
         "table": table,

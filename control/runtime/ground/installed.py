@@ -1,60 +1,64 @@
-"""Which kinds of sources and targets are installed, found by their folders' names.
+"""Which kinds of sources and targets are installed, ours and those of other packages.
 
-In: the packages `producers.sources` and `consumers.targets`.  Out: each folder's settings.  Only the
-folder's `config` module is imported, so checking a file needs no database driver and no Spark.
+In: what the finder of plug-ins finds.  Out: each one's settings.  A target is loaded without Spark.
 """
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from pkgutil import iter_modules
-from types import ModuleType
+from typing import Final
 
-from wrackline.consumers import targets
-from wrackline.producers import sources
+from wrackline.consumers.contract.target import TARGETS, load_target
+from wrackline.producers.contract.source_plugin import SOURCES, load
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.pipelines.pipeline import Side
-from wrackline.schemas.pipelines.plugin_finder import DRIVER_MISSING, list_kinds
+from wrackline.schemas.pipelines.plugin_finder import (
+    OthersPlugin,
+    PluginSide,
+    list_folders,
+    list_kinds,
+    list_others,
+)
 from wrackline.schemas.settings.declared.core_settings import CORE
 from wrackline.schemas.settings.setting import Declared
 from wrackline.schemas.settings.settings_registry import SettingsRegistry
+from wrackline.schemas.versions import OURS
 
-PACKAGES: Mapping[Side, ModuleType] = {"source": sources, "target": targets}
+SIDES: Final[Mapping[Side, PluginSide]] = {"source": SOURCES, "target": TARGETS}
 
 
 class Installed:
     """The plug-ins of this installation, as `schemas.pipeline.Plugins` requires them."""
 
     def kinds(self, side: Side) -> Sequence[str]:
-        """Return the folders that declare settings; a folder without a config module is not ready."""
-        package = PACKAGES[side]
-        return [kind for kind in list_kinds(package) if _has_config(package, kind)]
+        """Name all of them, also those that can't be used."""
+        return list_kinds(SIDES[side])
 
     def declared(self, side: Side, kind: str) -> Declared:
-        """Return what a folder's config module declares."""
-        try:
-            settings = import_module(f"{PACKAGES[side].__name__}.{kind}.config").SETTINGS
-        except ModuleNotFoundError as exc:
-            if is_ours(exc):
-                raise
-            raise DRIVER_MISSING(side=side, kind=kind, module=exc.name) from exc
-        if not isinstance(settings, Declared):
-            raise TypeError(f"the config module of {kind} has no SETTINGS: Declared(...)")
-        return settings
+        """Return one's settings, or raise why it can't be used."""
+        return load(kind).settings if side == "source" else load_target(kind).settings
+
+    def versions(self, side: Side) -> Mapping[str, str]:
+        """Return those that can be used, each with the version of its package."""
+        found = dict.fromkeys(list_folders(SIDES[side]), OURS)
+        found |= {other.kind: other.version for other in list_others(SIDES[side]) if other.error() is None}
+        return dict(sorted(found.items()))
+
+
+def others() -> Sequence[OthersPlugin]:
+    """Return every plug-in of other packages, usable or not."""
+    return [other for side in SIDES.values() for other in list_others(side)]
 
 
 def registries() -> Mapping[str, SettingsRegistry]:
-    """The core's settings under an empty name, then each plug-in's own under `source <kind>`."""
+    """The core's settings under an empty name, then those of each usable plug-in under `source <kind>`."""
     found = {"": SettingsRegistry(CORE)}
     installed = Installed()
-    for side in PACKAGES:
-        for kind in installed.kinds(side):
-            found[f"{side} {kind}"] = SettingsRegistry(installed.declared(side, kind))
+    for side in SIDES:
+        for kind in installed.versions(side):
+            try:
+                found[f"{side} {kind}"] = SettingsRegistry(installed.declared(side, kind))
+            except WracklineError:  # its driver is not installed; a pipeline that names it is told so
+                continue
     return found
-
-
-def _has_config(package: ModuleType, kind: str) -> bool:
-    """Look without importing: the folder itself may import a driver that is not installed."""
-    folders = [f"{path}/{kind}" for path in package.__path__]
-    return any(found.name == "config" for found in iter_modules(folders))
 
 
 def is_ours(exc: ModuleNotFoundError) -> bool:

@@ -32,6 +32,7 @@ from wrackline.control.runtime.rest.model.connectors import (
     NO_COORDINATOR,
     NO_PARTITION,
     NOT_STOPPED,
+    GroupMember,
 )
 from wrackline.control.runtime.services.offsets import (
     OffsetsService,
@@ -178,6 +179,10 @@ class GroupConnectors:
     def standing(self, name: str) -> ConnectorState:
         """Return its task's state."""
         return self._hands.standing(self._connector(name))
+
+    def members(self) -> Sequence[GroupMember]:
+        """Return the workers of the group."""
+        return self._hands.members()
 
     def topics(self, name: str) -> Sequence[str]:
         """Return the names of its existing topics."""

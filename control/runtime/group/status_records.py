@@ -1,6 +1,6 @@
 """What a group's workers report of themselves and of their tasks: the records of `<group>-status`.  Pure.
 
-    worker-<id>         {"slots", "since"}                                the slots that it owns
+    worker-<id>         {"slots", "since", "version"}                     the slots that it owns
     status-<name>-<n>   {"state", "reason", "worker", "claim", "cut", "tables"}     a task's state: 0 is the
                         source half, 1 the target half
 
@@ -21,6 +21,7 @@ from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, 
 from wrackline.control.runtime.worker.pipeline_tasks import task_key, task_of
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.untrusted import number, text
+from wrackline.schemas.versions import OURS
 
 _NUMBERS: Final = {str(number): number for number in (SOURCE_TASK, TARGET_TASK)}
 
@@ -43,7 +44,8 @@ class GroupState:
     def __init__(self) -> None:
         self.tasks: dict[str, TaskReport] = {}
         self.owners: dict[int, str] = {}
-        self.since: dict[str, int] = {}  # when each worker began, by its last report
+        self.since: dict[str, int] = {}  # when each worker began, by its last report; 0: it has left
+        self.versions: dict[str, str] = {}  # of each worker's program
 
     def apply(self, key: bytes, value: bytes | None) -> str | None:
         """Take the next record; return the task of a report by a worker that no longer has it.
@@ -58,6 +60,7 @@ class GroupState:
             kept = {slot: worker for slot, worker in self.owners.items() if worker != name}
             self.owners = kept | dict.fromkeys(slots, name)
             self.since[name] = since
+            self.versions[name] = "" if document is None else text(document.get("version", ""))
             return None
         if kind != "status":
             raise ValueError(kind)
@@ -80,7 +83,8 @@ class GroupState:
 
 def worker_record(worker: str, slots: Iterable[int], since: int) -> tuple[bytes, bytes]:
     """Report a worker's slots, and when it began: this distinguishes two workers of one name."""
-    return f"worker-{worker}".encode(), orjson.dumps({"slots": sorted(slots), "since": since})
+    told = {"slots": sorted(slots), "since": since, "version": OURS}
+    return f"worker-{worker}".encode(), orjson.dumps(told)
 
 
 def worker_left(worker: str) -> tuple[bytes, None]:

@@ -7,6 +7,7 @@ to end holds no lock meanwhile.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Event, RLock
@@ -26,6 +27,7 @@ from wrackline.control.runtime.rest.model.connect_documents import (
     TARGET_TASK,
     ConnectorState,
 )
+from wrackline.control.runtime.rest.model.connectors import GroupMember
 from wrackline.control.runtime.worker.pipeline_tasks import asks_for_target, task_key, task_of
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
@@ -168,6 +170,22 @@ class WorkerTasks:
         """Return each slot's owner, as far as it is known."""
         with self._lock:
             return self._heard.owners
+
+    def members(self) -> Sequence[GroupMember]:
+        """Return the workers of the group, as they have reported."""
+        with self._lock:
+            office, owned = self._config.office, Counter(self._heard.owners.values())
+            return [
+                GroupMember(
+                    name,
+                    owned[name],
+                    since // 1_000_000,
+                    self._heard.versions.get(name, ""),
+                    leads=office is not None and office.worker == name,
+                )
+                for name, since in sorted(self._heard.since.items())
+                if since
+            ]
 
     def office(self) -> CoordinatorTerm | None:
         """Return which worker writes."""

@@ -18,6 +18,7 @@ from wrackline.producers.cutting.cutter import Publication
 from wrackline.producers.cutting.table_fault import FaultReason, reason_of
 from wrackline.producers.observe.task_metrics import PartitionFigures, TaskMeasures
 from wrackline.producers.snapshot.table_state import Outcome, TableState, TableStatus, parse_state
+from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import WracklineError, error_text
 from wrackline.schemas.kafka.offset_replay import OffsetsState
@@ -63,6 +64,10 @@ class Narration:
     def queue(self, queued: Callable[[], int]) -> None:
         """Pass it on."""
         self._measures.queue(queued)
+
+    def reads(self, look: Callable[[], Sequence[ReadUnderWay]]) -> None:
+        """Pass it on."""
+        self._measures.reads(look)
 
     def health(self, health: Health, error: Exception | None) -> None:
         """Log that it runs, or what it recovers from; note that all is done."""

@@ -1,5 +1,12 @@
-"""Sends a signal to a pipeline, over its topic of signals: whether its task runs or not."""
+"""Signals to a pipeline, over its topic of signals: written, checked as its task checks them, and sent.
 
+In: which rows a person wants.  Out: a message in the topic, whether the task runs or not.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import orjson
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
@@ -7,6 +14,8 @@ from wrackline.producers.kafka import signal_topic
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.failures import of_exception
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.kafka import signals
+from wrackline.schemas.kafka.signals import RejectedSignal
 from wrackline.schemas.kafka.topic_names import control_topics
 from wrackline.schemas.settings.settings_registry import Values
 
@@ -23,6 +32,51 @@ NOT_SENT = define(
     hint="see whether the brokers answer: wrackline check <pipeline.toml>; then ask again",
 )
 _SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRows:
+    """Which rows are wanted; None or nothing: all of the tables."""
+
+    tables: Sequence[str]
+    where: str | None = None
+    keys: Sequence[str] = ()
+    first: str | None = None
+    last: str | None = None
+    surrogate_key: str | None = None
+
+    def data(self) -> Mapping[str, object]:
+        """Return the data of the signal."""
+        data: dict[str, object] = {"type": "incremental", "data-collections": list(self.tables)}
+        if self.where is not None:
+            data["additional-conditions"] = [
+                {"data-collection": table, "filter": self.where} for table in self.tables
+            ]
+        if self.keys:
+            data["keys"] = [_key(text) for text in self.keys]
+        if self.first is not None or self.last is not None:
+            data["key-range"] = {"from": _key(self.first), "to": _key(self.last)}
+        if self.surrogate_key is not None:
+            data["surrogate-key"] = self.surrogate_key
+        return data
+
+
+def signal_body(request: str, kind: str, data: Mapping[str, object]) -> bytes | RejectedSignal:
+    """Return the message to send, or why the task would refuse it."""
+    body = orjson.dumps({"id": request, "type": kind, "data": data})
+    read = signals.parse_message(body, request)
+    return read if isinstance(read, RejectedSignal) else body
+
+
+def _key(text: str | None) -> object:
+    """Read a key's columns: JSON, or the text itself; one column needs no brackets."""
+    if text is None:
+        return None
+    try:
+        read = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        read = text
+    return read if isinstance(read, list) else [read]
 
 
 def send_signal(values: Values, body: bytes) -> None:

@@ -13,11 +13,12 @@ import orjson
 from confluent_kafka.admin import AdminClient
 
 from wrackline.control.runtime.ground.pipeline_access import ownership_of
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connect_documents import (
     TARGET_TASK,
     ConnectorState,
 )
-from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GroupMember
 from wrackline.control.runtime.services.offsets import PastPosition, open_offsets
 from wrackline.control.runtime.worker.pipeline_tasks import runs_target, task_key, task_numbers
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
@@ -28,6 +29,7 @@ from wrackline.schemas.kafka.topic_names import is_of_table
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.pipelines.publication_settings import naming_of
 from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.versions import OURS
 
 _NEW = ConnectorState(TaskState.STARTING)
 
@@ -41,6 +43,7 @@ class FileConnectors:
         self.worker = ""  # known once it listens
         self._pipelines, self._wished = pipelines, wished
         self._standings: dict[str, ConnectorState] = {}
+        self._began_ms = now_ms()
 
     def stands(self, task: str, standing: ConnectorState) -> None:
         """Keep the state of a task's process."""
@@ -77,6 +80,10 @@ class FileConnectors:
         """Have it run, pause, stop or start again, soon; or only one of its tasks start again."""
         for number in task_numbers(self._pipelines[name]) if task is None else (task,):
             self._wished(task_key(name, number), wish)
+
+    def members(self) -> Sequence[GroupMember]:
+        """Return this worker alone."""
+        return [GroupMember(self.worker, None, self._began_ms, OURS)]
 
     def topics(self, name: str) -> Sequence[str]:
         """Return the names of its existing topics."""

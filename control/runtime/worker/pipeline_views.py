@@ -18,11 +18,13 @@ from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
 from wrackline.control.runtime.rest.routes.event_routes import PATIENCE_S
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE, NO_TARGET
+from wrackline.control.runtime.services.signalling import send_signal
 from wrackline.control.runtime.services.status import PipelineStatus, pipeline_status
 from wrackline.control.runtime.services.table_wishes import send_wish
 from wrackline.producers.connect.child import Begin
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
+from wrackline.schemas.kafka.receipts import Receipt
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.redaction import shown_name
@@ -55,6 +57,7 @@ class Followed(NamedTuple):
     version: int
     kind: str  # of the source
     target: str | None  # its kind
+    server: str = ""  # what its topics begin with
 
 
 class BoardView(NamedTuple):
@@ -100,6 +103,11 @@ class WorkerViews:
         with self._boards.held(name) as halves:
             yield BoardView(followed, halves, self._histories.setdefault(name, PipelineHistory()))
 
+    def receipts(self, name: str) -> Sequence[Receipt]:
+        """Return a pipeline's newest requests, the newest first."""
+        self._follow(name)
+        return self._boards.receipts(name)
+
     def wish_table(self, name: str, table: str, wish: TableWish, by: str) -> None:
         """Write a wish for a table that the board knows."""
         if name not in self._pipelines.names():
@@ -125,6 +133,10 @@ class WorkerViews:
     def shapes(self, name: str, table: str) -> ShapeLook:
         """Return the newest shapes of a table, from the schema registry."""
         return look_at_shapes(self._good(name), table)
+
+    def request_rows(self, name: str, body: bytes) -> None:
+        """Send a signal that was found good, and wait until Kafka has it."""
+        send_signal(self._pipelines.pipeline(name).good(), body)
 
     def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
         """Check it in a separate process; with `probe`, try its servers there."""
@@ -158,9 +170,10 @@ class WorkerViews:
             version, known = self._pipelines.version(name), self._followed.get(name)
             if known is None or known.version != version:
                 pipeline = self._pipelines.pipeline(name)
-                self._boards.follow(name, pipeline.good())
-                kind = pipeline.source or ""
-                known = self._followed[name] = Followed(version, kind, pipeline.target)
+                values = pipeline.good()
+                self._boards.follow(name, values)
+                known = Followed(version, pipeline.source or "", pipeline.target, values.text("topic.prefix"))
+                self._followed[name] = known
             return known
 
 

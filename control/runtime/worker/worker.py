@@ -35,15 +35,14 @@ from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
 from wrackline.control.runtime.worker.pipeline_tasks import task_key, task_numbers
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
 from wrackline.control.runtime.worker.worker_log import WORKER, WorkerLog
-from wrackline.producers import sources
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.nursery import Nursery
 from wrackline.producers.connect.supervisor import Supervisor
+from wrackline.producers.contract.source_plugin import SOURCES
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
-from wrackline.schemas.pipelines.plugin_finder import list_kinds
+from wrackline.schemas.pipelines.plugin_finder import list_folders
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
-from wrackline.schemas.versions import OURS
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
@@ -65,7 +64,7 @@ SAME_NAME = define(
 # what the tasks' processes have in common
 LOADED = (
     task_process.__name__,
-    *(f"{sources.__name__}.{kind}" for kind in list_kinds(sources)),
+    *(f"{SOURCES.package.__name__}.{kind}" for kind in list_folders(SOURCES)),
 )
 
 # a process that ends with one of these would end with it again
@@ -172,7 +171,7 @@ def serve_rest(
         letter_routes.routes(looks),
         connector_routes.routes(crew),
         connector_routes.file_routes() if group is None else write_routes.routes(group),
-        plugin_routes.routes(Installed(), _check_alone if group is None else group.check, OURS),
+        plugin_routes.routes(Installed(), _check_alone if group is None else group.check),
         offset_routes.routes(crew, group),
         context_routes.routes(crew, looks, group),
         app_routes.routes(crew, group),

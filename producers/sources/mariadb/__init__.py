@@ -1,6 +1,6 @@
 """MariaDB under its own name: the `mysql` folder reads it, and asks the server what it is.
 
-In: settings.  Out: the plug-in of `mysql`, under this name; `config` names its settings.
+In: settings.  Out: the plug-in of `mysql`, under this name.
 """
 
 from dataclasses import replace
@@ -12,5 +12,4 @@ PLUGIN: Final = replace(
     mysql.PLUGIN,
     kind="mariadb",
     connector="mariadb",
-    debezium_class="io.debezium.connector.mariadb.MariaDbConnector",
 )

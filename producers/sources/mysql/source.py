@@ -384,7 +384,6 @@ class MySqlPlugin:
 
     kind: str
     connector: str
-    debezium_class: str | None
     settings: Declared = config.SETTINGS
     source_fields: Sequence[Mapping[str, object]] = FIELDS
     position_bytes: int = 8  # the file's number and the offset in it
@@ -399,4 +398,4 @@ class MySqlPlugin:
         return Located(f"mysql://{host}:{port}", f"{table.schema}.{table.name}")
 
 
-PLUGIN = MySqlPlugin("mysql", "mysql", "io.debezium.connector.mysql.MySqlConnector")
+PLUGIN = MySqlPlugin("mysql", "mysql")

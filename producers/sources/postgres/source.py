@@ -323,7 +323,6 @@ class PgPlugin:
 
     kind = KIND
     connector = CONNECTOR
-    debezium_class = "io.debezium.connector.postgresql.PostgresConnector"
     settings: Declared = config.SETTINGS
     source_fields = FIELDS
     position_bytes = 8  # an LSN

@@ -59,6 +59,7 @@ def test_a_wheel_holds_the_program_with_its_compiled_modules_and_nothing_else(wh
         "producers",
         "consumers",
         "control",
+        "testing",
     }
 
 

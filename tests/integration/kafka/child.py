@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from tests.contract.source_world import Change, Delete, Insert, Update, orders
 from tests.fakes.database import Database
 from tests.fakes.place import Place
 from tests.fakes.source import FakeSource
@@ -35,6 +34,7 @@ from wrackline.producers.task.task_loop import Task
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.topic_names import Naming, table_topic
 from wrackline.schemas.tables.table import SourcePartition, TableId
+from wrackline.testing.sources.source_world import Change, Delete, Insert, Update, orders
 
 Databases: TypeAlias = dict[SourcePartition, Database]
 

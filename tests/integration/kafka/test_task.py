@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.source_world import Insert
 from tests.fakes.place import Place
 from tests.integration.kafka import child
 from tests.integration.kafka.checker import check_all
@@ -31,6 +30,7 @@ from wrackline.producers.task.task_limits import TaskLimits
 from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.kafka.topic_names import Naming, table_topic
+from wrackline.testing.sources.source_world import Insert
 
 DROPPED = define("test.dropped", Transient, "the log of {database} was dropped", hint="it is opened again")
 

@@ -11,7 +11,6 @@ from zlib import crc32
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from tests.contract.source_world import orders
 from tests.fakes.place import Place
 from wrackline.producers.contract.steps import Fault
 from wrackline.producers.cutting.cutter import Publication
@@ -26,6 +25,7 @@ from wrackline.schemas.errors import Transient
 from wrackline.schemas.kafka import offsets_records
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.tables.table import SourcePartition, TableId
+from wrackline.testing.sources.source_world import orders
 
 PATIENCE = 60.0
 CONNECTOR = "shop"

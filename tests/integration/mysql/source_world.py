@@ -8,7 +8,21 @@ from typing import Any
 
 import pymysql
 
-from tests.contract.source_world import (
+from tests.integration.mysql.held_commits import HeldCommits
+from tests.integration.mysql.log_files import ask
+from tests.integration.mysql.world import root, settings_of
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.source_plugin import MarkKind, Source, Surroundings
+from wrackline.producers.contract.steps import Position
+from wrackline.producers.sources.mysql.connect.server_facts import Flavour, facts_of
+from wrackline.producers.sources.mysql.discover.shapes import identities
+from wrackline.producers.sources.mysql.discover.types import column_type, parse
+from wrackline.producers.sources.mysql.events.gtids import MySqlGtids
+from wrackline.producers.sources.mysql.rows.source_record import FIELDS
+from wrackline.producers.sources.mysql.source import PLUGIN
+from wrackline.schemas.tables.table import Column, KeyKind, SourcePartition, TableId, TableSchema
+from wrackline.testing.sources.schema_ids import SchemaIds
+from wrackline.testing.sources.source_world import (
     KEY,
     Ability,
     Change,
@@ -20,21 +34,6 @@ from tests.contract.source_world import (
     Truncated,
     Update,
 )
-from tests.fakes.wire import Registry
-from tests.integration.mysql.held_commits import HeldCommits
-from tests.integration.mysql.log_files import ask
-from tests.integration.mysql.world import root, settings_of
-from wrackline.control.local.stack.servers import MysqlServer
-from wrackline.producers.contract.source_plugin import MarkKind, Source, Surroundings, WriterIds
-from wrackline.producers.contract.steps import Position
-from wrackline.producers.sources.mysql.connect.server_facts import Flavour, facts_of
-from wrackline.producers.sources.mysql.discover.shapes import identities
-from wrackline.producers.sources.mysql.discover.types import column_type, parse
-from wrackline.producers.sources.mysql.events.gtids import MySqlGtids
-from wrackline.producers.sources.mysql.rows.source_record import FIELDS
-from wrackline.producers.sources.mysql.source import PLUGIN
-from wrackline.schemas.events.envelope import key_schema, value_schema
-from wrackline.schemas.tables.table import Column, KeyKind, SourcePartition, TableId, TableSchema
 
 TYPES = {"shop": "varchar(20)", "number": "int", "label": "text", "big": "longtext"}
 TABLES = (
@@ -49,14 +48,11 @@ TABLES = (
 STRATEGIES = {MarkKind.FENCE: "fence", MarkKind.SIGNAL: "insert_insert"}
 
 
-class MySqlRegistry(Registry):
+class MySqlRegistry(SchemaIds):
     """Registers the envelopes of MySQL's family."""
 
-    def register(self, table: TableSchema) -> WriterIds:
-        topic = f"server.{table.id}"
-        key = key_schema(table, topic=topic)
-        value = value_schema(table, topic=topic, connector=PLUGIN.connector, source_fields=FIELDS)
-        return WriterIds(None if key is None else self._id(key), self._id(value))
+    def __init__(self) -> None:
+        super().__init__(PLUGIN.connector, FIELDS)
 
 
 class MySqlWorld:

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import pytest
 
-from tests.contract.reading import read_batches, row_changes
 from tests.integration.mysql.source_world import MySqlRegistry
 from tests.integration.mysql.test_chunk_keys import KEYS, ONE_SERVER
 from tests.integration.mysql.test_rows import BYTES, NUMBERS, OF_MARIADB, OF_MYSQL, TEXTS, TIMES, literal
@@ -23,6 +22,7 @@ from wrackline.producers.contract.steps import Commit, Step
 from wrackline.producers.sources.mysql.connect.connect import is_mariadb, query_dicts
 from wrackline.producers.sources.mysql.source import PLUGIN
 from wrackline.schemas.tables.table import TableId
+from wrackline.testing.sources.reading import read_batches, row_changes
 
 pytestmark = pytest.mark.servers
 

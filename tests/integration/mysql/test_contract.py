@@ -5,13 +5,13 @@ from typing import Final
 
 import pytest
 
-from tests.contract.source_suite import SourceSuite
-from tests.contract.source_world import SourceWorld
 from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import OF_PATH, WITHOUT_GTIDS
 from wrackline.control.local.stack.servers import MysqlServer
 from wrackline.producers.contract.source_plugin import MarkKind
+from wrackline.testing.sources.source_suite import SourceSuite
+from wrackline.testing.sources.source_world import SourceWorld
 
 pytestmark = pytest.mark.servers
 

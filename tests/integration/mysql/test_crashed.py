@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.log_suite import row
-from tests.contract.reading import events, open_stream, places, read
 from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import FLAVOURS, root
@@ -19,6 +17,8 @@ from wrackline.producers.contract.optional_parts import Renewing
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.sources.mysql.connect.server_facts import Flavour
 from wrackline.schemas.errors import Definite, Transient
+from wrackline.testing.sources.log_suite import row
+from wrackline.testing.sources.reading import events, open_stream, places, read
 
 pytestmark = pytest.mark.servers
 

@@ -6,9 +6,6 @@ from contextlib import closing
 
 import pytest
 
-from tests.contract.log_suite import row
-from tests.contract.reading import events, open_stream, places, read
-from tests.contract.source_suite import keys, request
 from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import FLAVOURS, OF_PATH, WITHOUT_GTIDS
@@ -20,6 +17,9 @@ from wrackline.producers.reading.readers import Outcome, PlanOutcome, Readers
 from wrackline.producers.snapshot.work_items import Plan, Ticket
 from wrackline.producers.sources.mysql.events.gtids import MySqlGtids
 from wrackline.producers.sources.mysql.log.position import MySqlPosition
+from wrackline.testing.sources.log_suite import row
+from wrackline.testing.sources.reading import events, open_stream, places, read
+from wrackline.testing.sources.source_suite import keys, request
 
 pytestmark = pytest.mark.servers
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.log_suite import row
-from tests.contract.reading import events, open_stream, places, read
 from tests.integration.mysql.log_files import CHECKSUM, HEADER, MAGIC
 from tests.integration.mysql.source_world import MySqlWorld
 from wrackline.control.local.stack.servers import MysqlServer
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.sources.mysql.events import event_kinds
 from wrackline.schemas.errors import OperatorNeeded
+from wrackline.testing.sources.log_suite import row
+from wrackline.testing.sources.reading import events, open_stream, places, read
 
 pytestmark = pytest.mark.servers
 

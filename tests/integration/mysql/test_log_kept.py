@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contract.log_suite import row
-from tests.contract.reading import open_stream, places, read
 from tests.integration.mysql.test_xa import XaWorld
 from wrackline.control.local.stack.servers import MysqlServer
 from wrackline.producers.contract.optional_parts import Attended, LogState
 from wrackline.producers.contract.steps import Position
+from wrackline.testing.sources.log_suite import row
+from wrackline.testing.sources.reading import open_stream, places, read
 
 pytestmark = pytest.mark.servers
 KEPT = 86_400

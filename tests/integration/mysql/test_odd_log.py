@@ -5,8 +5,6 @@ from collections.abc import Iterator
 import pymysql
 import pytest
 
-from tests.contract.log_suite import row
-from tests.contract.reading import events, open_stream, places, read, read_batches
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import root
 from wrackline.control.local.stack.servers import MysqlServer
@@ -15,6 +13,8 @@ from wrackline.producers.contract.steps import Fault, Reshaped, Step
 from wrackline.producers.sources.mysql.connect.server_facts import Flavour
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.tables.table import SourcePartition
+from wrackline.testing.sources.log_suite import row
+from wrackline.testing.sources.reading import events, open_stream, places, read, read_batches
 
 pytestmark = pytest.mark.servers
 

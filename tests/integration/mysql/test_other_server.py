@@ -7,9 +7,6 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.contract.log_suite import row
-from tests.contract.reading import committed, events, open_stream, read
-from tests.contract.source_suite import keys, reached, request
 from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.replicas import replicated
 from tests.integration.mysql.source_world import MySqlWorld
@@ -21,6 +18,9 @@ from wrackline.producers.contract.source_plugin import ChunkReader, Edge, Source
 from wrackline.producers.contract.steps import Commit
 from wrackline.producers.sources.mysql.connect.connect import MySqlServer
 from wrackline.producers.sources.mysql.source import PLUGIN
+from wrackline.testing.sources.log_suite import row
+from wrackline.testing.sources.reading import committed, events, open_stream, read
+from wrackline.testing.sources.source_suite import keys, reached, request
 
 pytestmark = [pytest.mark.servers, pytest.mark.full]
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.log_suite import BIG, row
-from tests.contract.reading import Event, events, open_stream, places, read
 from tests.fixtures.cut_proxy import CutProxy
 from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.source_world import MySqlWorld
@@ -23,6 +21,8 @@ from wrackline.producers.contract.steps import Begin, Commit, Rows, Saved, Step
 from wrackline.producers.sources.mysql.source import PLUGIN
 from wrackline.schemas.errors import Definite, Transient
 from wrackline.schemas.tables.table import SourcePartition, TableId
+from wrackline.testing.sources.log_suite import BIG, row
+from wrackline.testing.sources.reading import Event, events, open_stream, places, read
 
 pytestmark = pytest.mark.servers
 

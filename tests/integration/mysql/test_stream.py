@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.contract.log_suite import BIG, row
-from tests.contract.reading import events, open_stream, places, read, row_changes
 from tests.integration.mysql.source_world import MySqlWorld
 from wrackline.control.local.stack.servers import MysqlServer
 from wrackline.producers.contract.source_plugin import Edge, MarkKind
@@ -24,6 +22,8 @@ from wrackline.producers.contract.steps import (
 from wrackline.producers.sources.mysql.connect.server_facts import Flavour
 from wrackline.schemas.errors import Definite, Transient
 from wrackline.schemas.tables.table import SourcePartition
+from wrackline.testing.sources.log_suite import BIG, row
+from wrackline.testing.sources.reading import events, open_stream, places, read, row_changes
 
 pytestmark = pytest.mark.servers
 ELSEWHERE = "01234567-89ab-cdef-0123-456789abcdef"

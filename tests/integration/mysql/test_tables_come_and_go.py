@@ -5,7 +5,6 @@ from functools import partial
 
 import pytest
 
-from tests.contract.reading import row_changes
 from tests.integration.mysql.shop import Shop, kinds
 from wrackline.control.local.stack.servers import MysqlServer
 from wrackline.producers.contract.steps import (
@@ -20,6 +19,7 @@ from wrackline.producers.contract.steps import (
 )
 from wrackline.producers.kit.catalogue_poller import CataloguePoller
 from wrackline.producers.sources.mysql import source
+from wrackline.testing.sources.reading import row_changes
 
 pytestmark = pytest.mark.servers
 

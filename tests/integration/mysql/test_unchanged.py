@@ -8,10 +8,10 @@ from contextlib import closing
 
 import pytest
 
-from tests.contract.reading import row_changes
 from tests.integration.mysql.shop import Shop
 from tests.integration.mysql.world import FLAVOURS
 from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.testing.sources.reading import row_changes
 
 pytestmark = pytest.mark.servers
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.contract.log_suite import BIG, row
-from tests.contract.reading import Event, events, open_stream, places, read
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import WITHOUT_GTIDS, root, settings_of
 from wrackline.control.local.stack.servers import MysqlServer
@@ -19,6 +17,8 @@ from wrackline.producers.sources.mysql.resume import xa_wait
 from wrackline.producers.sources.mysql.source import PLUGIN
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.tables.table import SourcePartition
+from wrackline.testing.sources.log_suite import BIG, row
+from wrackline.testing.sources.reading import Event, events, open_stream, places, read
 
 pytestmark = pytest.mark.servers
 ELSEWHERE = "01234567-89ab-cdef-0123-456789abcdef"

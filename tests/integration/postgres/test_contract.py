@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contract.source_suite import SourceSuite
-from tests.contract.source_world import SourceWorld
 from tests.fixtures.servers import Database
 from tests.fixtures.tiers import alternatives
 from tests.integration.postgres.world import PgWorld
 from wrackline.producers.contract.source_plugin import MarkKind
+from wrackline.testing.sources.source_suite import SourceSuite
+from wrackline.testing.sources.source_world import SourceWorld
 
 
 class TestPostgres(SourceSuite):

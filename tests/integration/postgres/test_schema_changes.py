@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 import psycopg
 import pytest
 
-from tests.contract.reading import row_changes
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
 from wrackline.producers.contract.source_plugin import Surroundings
@@ -14,6 +13,7 @@ from wrackline.producers.contract.steps import Commit, Fault, Shape, Step
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.errors import Transient
 from wrackline.schemas.tables.table import TableId, TableSchema
+from wrackline.testing.sources.reading import row_changes
 
 
 class Shop:

@@ -8,7 +8,20 @@ from pathlib import Path
 import psycopg
 from psycopg import conninfo, sql
 
-from tests.contract.source_world import (
+from tests.fixtures.servers import Database
+from wrackline.producers.contract.source_plugin import MarkKind, Source, Surroundings
+from wrackline.producers.contract.steps import Position
+from wrackline.producers.sources.postgres.config import SETTINGS
+from wrackline.producers.sources.postgres.log.position import PgPosition, lsn_number
+from wrackline.producers.sources.postgres.rows.source_record import CONNECTOR, FIELDS
+from wrackline.producers.sources.postgres.source import PgSource
+from wrackline.schemas.settings.declared.core_settings import CORE
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.settings_registry import SettingsRegistry as Settings
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import SourcePartition, TableSchema
+from wrackline.testing.sources.schema_ids import SchemaIds
+from wrackline.testing.sources.source_world import (
     Ability,
     Change,
     ColumnAdded,
@@ -20,20 +33,6 @@ from tests.contract.source_world import (
     Update,
     orders,
 )
-from tests.fakes.wire import Registry
-from tests.fixtures.servers import Database
-from wrackline.producers.contract.source_plugin import MarkKind, Source, Surroundings, WriterIds
-from wrackline.producers.contract.steps import Position
-from wrackline.producers.sources.postgres.config import SETTINGS
-from wrackline.producers.sources.postgres.log.position import PgPosition, lsn_number
-from wrackline.producers.sources.postgres.rows.source_record import CONNECTOR, FIELDS
-from wrackline.producers.sources.postgres.source import PgSource
-from wrackline.schemas.events.envelope import key_schema, value_schema
-from wrackline.schemas.settings.declared.core_settings import CORE
-from wrackline.schemas.settings.secret_refs import Allowed, Resolver
-from wrackline.schemas.settings.settings_registry import SettingsRegistry as Settings
-from wrackline.schemas.settings.settings_registry import Values
-from wrackline.schemas.tables.table import SourcePartition, TableSchema
 
 TABLES = """
 CREATE TABLE orders (
@@ -67,14 +66,11 @@ def settings_of(dsn: str, **more: str) -> Values:
     return reading.values
 
 
-class PgRegistry(Registry):
+class PgRegistry(SchemaIds):
     """Registers PostgreSQL's envelopes."""
 
-    def register(self, table: TableSchema) -> WriterIds:
-        topic = f"server.{table.id}"
-        key = key_schema(table, topic=topic)
-        value = value_schema(table, topic=topic, connector=CONNECTOR, source_fields=FIELDS)
-        return WriterIds(None if key is None else self._id(key), self._id(value))
+    def __init__(self) -> None:
+        super().__init__(CONNECTOR, FIELDS)
 
 
 class PgWorld:

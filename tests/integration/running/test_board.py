@@ -23,6 +23,7 @@ from wrackline.control.runtime.ground.pipeline_access import group_of
 from wrackline.control.runtime.services.table_wishes import send_wish
 from wrackline.producers.kafka.client import Client
 from wrackline.schemas.kafka.board_records import BoardKey, Half, HalfBoard, HalfState, encode
+from wrackline.schemas.kafka.receipts import RequestState
 from wrackline.schemas.kafka.topic_names import internal_topics
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.settings.settings_registry import Values
@@ -59,6 +60,11 @@ def test_what_a_half_reports_is_followed_and_survives_its_process(
     wait_until(lambda: known().tables.get(table, {}).get("events") == {"c": 3})
     assert known().report["databases"][world.database.name]["position"]
     assert known().report["pid"] == first.process.pid
+    wait_until(lambda: known().report["databases"][world.database.name]["end_bytes"])
+    wait_until(lambda: bool(follower.receipts(world.prefix)))
+    [initial] = follower.receipts(world.prefix)
+    wait_until(lambda: follower.receipts(world.prefix)[0].state is RequestState.SUCCEEDED)
+    assert [line.name for line in initial.tables] == [f"{world.database.name}.public.orders"]
 
     first.process.send_signal(signal.SIGKILL)
     first.process.wait()

@@ -15,8 +15,6 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # it offers it
 from psycopg import sql
 
-from tests.contract.drop_suite import dropping
-from tests.contract.target_suite import TABLE, A, change, letter, plan_for, put
 from tests.fixtures.prepared import run_command
 from tests.fixtures.servers import Database
 from tests.fixtures.warm_spark import run_with_java
@@ -32,6 +30,8 @@ from wrackline.producers.kafka import topic_deletion
 from wrackline.producers.kafka.failures import UNREACHABLE
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.tables.table import TableId
+from wrackline.testing.targets.drop_suite import dropping
+from wrackline.testing.targets.target_suite import TABLE, A, change, letter, plan_for, put
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,10 +9,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from tests.contract.target_suite import A, change
-from tests.fakes.merge_model import latest
 from tests.integration.targets.spark_world import SparkWorld
 from wrackline.consumers.contract.plan import MergePlan
+from wrackline.testing.targets.merge_model import latest
+from wrackline.testing.targets.target_suite import A, change
 
 PATIENCE = 120.0
 

@@ -7,12 +7,23 @@ from typing import Any
 
 import pytest
 
-from tests.contract.target_suite import COLUMNS, TABLE, A, B, alter, change, labels, partial, plan_for, put
 from tests.integration.targets.spark_world import SparkWorld
 from wrackline.consumers.lake import table_shape
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.tables.table import Column
 from wrackline.schemas.tables.types import ColumnType, Kind
+from wrackline.testing.targets.target_suite import (
+    COLUMNS,
+    TABLE,
+    A,
+    B,
+    alter,
+    change,
+    labels,
+    partial,
+    plan_for,
+    put,
+)
 
 
 class ShapesByHand:

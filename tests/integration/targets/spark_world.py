@@ -7,9 +7,6 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from tests.contract.target_suite import Crash
-from tests.fakes.merge_model import Change, Content, Key, Latest, Stored, content, latest
-from tests.fakes.merge_model import Values as Cells
 from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.contract.target import Target
 from wrackline.consumers.lake.lake_target import LakeTarget
@@ -17,6 +14,9 @@ from wrackline.consumers.lake.merge_sql import StagedView, quote
 from wrackline.consumers.lake.table_format import FAILED, TableFormat
 from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.tables.types import spark_type
+from wrackline.testing.targets.merge_model import Change, Content, Key, Latest, Stored, content, latest
+from wrackline.testing.targets.merge_model import Values as Cells
+from wrackline.testing.targets.target_suite import Crash
 
 OURS = "_wl_seq", "_wl_op", "_wl_deleted", "_wl_missing", "_wl_commit_ts"
 FEW_ROWS = {

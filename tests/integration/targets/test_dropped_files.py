@@ -7,8 +7,6 @@ from urllib.parse import urlsplit
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.contract.drop_suite import OTHER, dropping
-from tests.contract.target_suite import TABLE, A, B, Crash, change, letter, plan_for, put
 from tests.fixtures.tiers import alternatives
 from tests.integration.targets.delta.world import DeltaWorld
 from tests.integration.targets.iceberg.world import IcebergWorld
@@ -18,6 +16,8 @@ from wrackline.consumers.lake.table_shape import NOT_OURS
 from wrackline.consumers.spark.folders import FILES_STAY, Folder, folder
 from wrackline.consumers.targets.iceberg.drop import KEEPS_FILES
 from wrackline.schemas.errors import OperatorNeeded
+from wrackline.testing.targets.drop_suite import OTHER, dropping
+from wrackline.testing.targets.target_suite import TABLE, A, B, Crash, change, letter, plan_for, put
 
 
 @pytest.fixture(params=alternatives(["iceberg", "delta"]))

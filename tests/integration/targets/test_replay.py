@@ -9,11 +9,6 @@ import fastavro
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.contract.histories import KEY, NAMES
-from tests.contract.modes_suite import planned, tell
-from tests.contract.target_suite import HERE, TABLE, A, B, change, partial, seq
-from tests.fakes.history_model import events_seen, in_order, reader, told, truncate, versions
-from tests.fakes.merge_model import Change, latest, merge
 from tests.integration.targets.delta.world import DeltaWorld
 from tests.integration.targets.iceberg.world import IcebergWorld
 from tests.integration.targets.spark_world import SparkWorld
@@ -23,6 +18,11 @@ from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
 from wrackline.consumers.contract.modes import ModeSettings
 from wrackline.consumers.contract.plan import END, START, TableMode
 from wrackline.schemas.events.envelope import dump, key_schema, value_schema
+from wrackline.testing.targets.histories import KEY, NAMES
+from wrackline.testing.targets.history_model import events_seen, in_order, reader, told, truncate, versions
+from wrackline.testing.targets.merge_model import Change, latest, merge
+from wrackline.testing.targets.modes_suite import planned, tell
+from wrackline.testing.targets.target_suite import HERE, TABLE, A, B, change, partial, seq
 
 KEY_ID, VALUE_ID = 1, 2  # as plan_for says of its batches
 SCHEMAS = {

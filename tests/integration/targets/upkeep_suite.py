@@ -9,15 +9,15 @@ from typing import ClassVar
 
 import pytest
 
-from tests.contract.modes_suite import planned, tell
-from tests.contract.target_suite import HERE, TABLE, A, B, change, partial, put
-from tests.fakes.history_model import in_order
 from tests.integration.targets.spark_world import SparkWorld
 from wrackline.consumers import failpoints
 from wrackline.consumers.contract.plan import Applied, TableMode
 from wrackline.consumers.contract.target import UpkeepResult
 from wrackline.consumers.lake.lake_upkeep import upkeep
 from wrackline.schemas.errors import Transient
+from wrackline.testing.targets.history_model import in_order
+from wrackline.testing.targets.modes_suite import planned, tell
+from wrackline.testing.targets.target_suite import HERE, TABLE, A, B, change, partial, put
 
 EVERYTHING_MS = 10**12  # every delete of the suite is older
 

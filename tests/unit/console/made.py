@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from tests.unit.console import made_events, made_letters, made_shapes
@@ -12,7 +13,7 @@ from wrackline.control.runtime.events.event_looks import EventLook, EventQuestio
 from wrackline.control.runtime.events.shape_looks import ShapeLook
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
-from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GroupMember
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
 from wrackline.control.runtime.rest.routes.event_routes import PATIENCE_S
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE
@@ -22,7 +23,10 @@ from wrackline.control.runtime.worker.pipeline_views import BoardView, Followed
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
+from wrackline.schemas.kafka.receipts import Receipt, RequestKind, RequestState, ScanStatus, TableProgress
+from wrackline.schemas.kafka.signals import SnapshotKind
 from wrackline.schemas.kafka.wish_records import TableWish
+from wrackline.schemas.versions import OURS
 
 SLOT_LOST = define(
     "test.slot_lost",
@@ -33,6 +37,13 @@ SLOT_LOST = define(
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 RUNS = ConnectorState(TaskState.RUNNING, worker="db-host-1:8083")
 _STEP_MS = 2_000
+RANGES = [
+    {"percent": percent, "reading": reading, "held": held}
+    for percent, reading, held in [
+        (100, 0, 0), (100, 0, 0), (88, 1, 0), (61, 1, 30_000), (None, 0, 20_000), (4, 1, 0),
+        (0, 0, 0), (0, 0, 0),
+    ]
+]  # fmt: skip
 
 
 class MadeCrew:
@@ -42,6 +53,7 @@ class MadeCrew:
 
     def __init__(self, standings: Mapping[str, ConnectorState]) -> None:
         self.standings = dict(standings)
+        self.group = [GroupMember(self.worker, None, now_ms() - 7_200_000, OURS)]
         self.wished: list[tuple[str, DesiredState]] = []
 
     def names(self) -> Sequence[str]:
@@ -58,6 +70,9 @@ class MadeCrew:
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
         del task
         self.wished.append((name, wish))
+
+    def members(self) -> Sequence[GroupMember]:
+        return self.group
 
     def topics(self, name: str) -> Sequence[str]:
         return [name]
@@ -78,6 +93,8 @@ class MadeViews:
         self.asked_shapes: list[tuple[str, str]] = []
         self.shape_look: Callable[[], ShapeLook] = made_shapes.several
         self.letters = made_letters.MadeDesk()
+        self.requests: dict[str, Sequence[Receipt]] = {}
+        self.sent: list[tuple[str, bytes]] = []
 
     def brokers(self, name: str) -> str:
         if name not in self.boards:
@@ -103,6 +120,14 @@ class MadeViews:
             raise NO_TABLE(name=name, table=table)
         self.wished.append((name, table, wish.value, by))
 
+    def receipts(self, name: str) -> Sequence[Receipt]:
+        return self.requests.get(name, ())
+
+    def request_rows(self, name: str, body: bytes) -> None:
+        if name not in self.boards:
+            raise NO_CONNECTOR(name=name)
+        self.sent.append((name, body))
+
     @contextmanager
     def board(self, name: str) -> Iterator[BoardView]:
         if name not in self.boards:
@@ -115,7 +140,7 @@ def source_table(name: str, *, state: str = "streaming", events: int = 0, **more
     return {
         "table": name, "state": state, "requests": [], "rows": 0, "expected": None, "percent": None,
         "seconds_left": None, "letters": {}, "nulls": {}, "reason": None, "events": {"u": events},
-        "at_ms": now_ms(), **more,
+        "ranges": [], "waits_since_ms": None, "at_ms": now_ms(), **more,
     }  # fmt: skip
 
 
@@ -143,12 +168,16 @@ def half(state: str = "running", *, heard_ms: int | None = None, **more: object)
     return HalfBoard(report, now if heard_ms is None else heard_ms)
 
 
-def database(behind: int = 18_000, lost_in_s: int | None = None) -> Document:
+def database(behind: int = 18_000, lost_in_s: int | None = None, **more: object) -> Document:
     """Return what a source half reports of a database's log."""
+    rate = 2_400_000
     return {
-        "behind_bytes": behind, "retained_bytes": behind * 4, "spare_bytes": None, "lost_in_s": lost_in_s,
+        "log": "replication slot wrackline_shop", "status": "reserved", "end_bytes": 7_000_000_000_000,
+        "bytes_a_second": rate, "kept_s": None, "expires_s": None,
+        "behind_bytes": behind, "retained_bytes": behind * 4, "lost_in_s": lost_in_s,
+        "spare_bytes": None if lost_in_s is None else rate * lost_in_s,
         "lag_ms": 14, "last_ms": now_ms(), "bytes": 0, "transactions": 0, "left_out": {},
-        "position": "0/1A2B",
+        "position": "6F/1A2B3C4D (epoch 2)", **more,
     }  # fmt: skip
 
 
@@ -163,7 +192,11 @@ def busy(tables: int = 24, *, lost_in_s: int | None = None) -> BoardView:
     if tables > 3:
         source.tables["shop.public.items_002"] = source_table(
             "shop.public.items_002", state="snapshotting", requests=["initial"], rows=4_200_000,
-            expected=10_000_000, percent=42, seconds_left=130,
+            expected=10_000_000, percent=42, seconds_left=130, ranges=RANGES,
+            waits_since_ms=now_ms() - 120,
+        )  # fmt: skip
+        source.tables["shop.public.items_003"] = source_table(
+            "shop.public.items_003", state="queued", requests=["initial"],
         )  # fmt: skip
     return BoardView(Followed(1, "postgres", "iceberg"), both(source, target), history(source, target))
 
@@ -212,7 +245,13 @@ def history(source: HalfBoard, target: HalfBoard, steps: int = 400) -> PipelineH
     for step in range(steps):
         rate = 0 if 200 < step < 215 else 1_500 + 900 * math.sin(step / 30) + step % 7 * 60
         events += int(rate * _STEP_MS / 1000)
-        past = HalfBoard({**source.report, "events": events}, source.heard_ms)
+        logs = {
+            name: {**log, "end_bytes": log["end_bytes"] - (steps - step) * 4_800_000,
+                   "behind_bytes": log["behind_bytes"] + (0 if step < 200 or step > 230 else step * 90_000),
+                   "retained_bytes": log["retained_bytes"] * (300 + step) // 700}
+            for name, log in source.report["databases"].items()
+        }  # fmt: skip
+        past = HalfBoard({**source.report, "events": events, "databases": logs}, source.heard_ms)
         late = 900 + 400 * math.sin(step / 25) + (9_000 if 214 < step < 225 else 0)
         tables = {name: target_table(events=events // max(1, len(target.tables)), late_ms=int(late))
                   for name in list(target.tables)[:3]}  # fmt: skip
@@ -222,6 +261,26 @@ def history(source: HalfBoard, target: HalfBoard, steps: int = 400) -> PipelineH
         }
         made.add(summarise(both(past, HalfBoard(target.report, target.heard_ms, shown)), at))
     return made
+
+
+def requests() -> Sequence[Receipt]:
+    """Return receipts in every state."""
+    now = now_ms()
+
+    def read(
+        name: str, *tables: TableProgress, of: RequestState = RequestState.SUCCEEDED, **more: Any
+    ) -> Receipt:
+        return Receipt(name, of, SnapshotKind.INCREMENTAL, now - 60_000 * len(name), tables=tables, **more)
+
+    return [
+        read("initial", TableProgress("shop.public.items_002", 4_200_000, expected=10_000_000, percent=42,
+                                      seconds_left=130), of=RequestState.RUNNING),
+        read("ana-0f3c12ab77d1", TableProgress("shop.public.orders", 1_200, scan=ScanStatus.SUCCEEDED)),
+        read("console-77d10f3c12ab", of=RequestState.FAILED, code="snapshot.no_such_table",
+             sentence="no captured table is named public.ordres"),
+        replace(read("ana-pause-1"), what=RequestKind.PAUSE),
+        read("ana-5", TableProgress("shop.public.orders"), of=RequestState.ACCEPTED),
+    ]  # fmt: skip
 
 
 def crowd() -> tuple[MadeCrew, MadeViews]:
@@ -239,7 +298,9 @@ def crowd() -> tuple[MadeCrew, MadeViews]:
     standings["warehouse"] = ConnectorState(TaskState.PAUSED, worker=RUNS.worker, target=paused)
     starting = ConnectorState(TaskState.STARTING, worker=RUNS.worker)
     standings["new-one"] = ConnectorState(TaskState.STARTING, worker=RUNS.worker, target=starting)
-    return MadeCrew(standings), MadeViews(boards)
+    views = MadeViews(boards)
+    views.requests["shop"] = requests()
+    return MadeCrew(standings), views
 
 
 @contextmanager

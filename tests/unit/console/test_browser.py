@@ -23,10 +23,25 @@ pytestmark = [
         reason="no chromium: apt-get install chromium chromium-driver",
     ),
 ]
-PAGES = ["/", "/p/shop", "/p/archive", "/p/billing", "/p/new-one", "/p/shop/t/shop.public.orders",
-         "/p/shop/events?at=0:102", "/p/new-one/events", "/p/billing/errors", "/p/shop/errors",
-         "/p/shop/letters", "/p/shop/tables/shop.public.orders/shapes", "/error/consume.too_many_letters",
-         "/p/shop/settings"]  # fmt: skip
+PAGES = [
+    "/p/shop/events?at=0:102",
+    "/p/new-one/events",
+    "/p/billing/errors",
+    "/p/shop/letters",
+    "/p/shop/tables/shop.public.orders/shapes",
+    "/error/consume.too_many_letters",
+    "/workers",
+    "/lineage",
+    "/",
+    "/p/shop/snapshot",
+    "/p/billing/snapshot",
+    "/p/new-one/snapshot",
+    "/p/shop",
+    "/p/archive",
+    "/p/billing",
+    "/p/new-one",
+    "/p/shop/t/shop.public.orders",
+]
 Open = Callable[..., Any]
 
 
@@ -139,3 +154,41 @@ def test_somebody_logs_in_acts_and_logs_out(browser: Open, tmp_path: Path, scrip
         wait_until(lambda: driver.title.startswith("Log in"), patience=15)
         driver.get(f"http://127.0.0.1:{door.port}/console/p/shop/events")
         wait_until(lambda: driver.title.startswith("Log in"), patience=15)
+
+
+def test_what_was_typed_stays_while_the_page_renews_itself(browser: Open) -> None:
+    driver = browser()
+    crew, views = crowd()
+    with served(crew, views) as door:
+        driver.get(f"http://127.0.0.1:{door.port}/console/p/shop/snapshot")
+        driver.find_element("name", "tables").send_keys("public.orders")
+        driver.find_element("css selector", "h1").click()
+        driver.execute_script("document.activeElement.blur()")
+        new = source_table("shop.public.brand_new", state="queued", requests=["initial"])
+        views.boards["shop"].halves[Half.SOURCE].tables["shop.public.brand_new"] = new
+        wait_until(lambda: "reading-shop.public.brand_new" in driver.page_source, patience=15)
+        assert driver.find_element("name", "tables").get_property("value") == "public.orders"
+        driver.find_element("css selector", "body").send_keys("?")
+        assert driver.find_element("id", "keys").is_displayed()
+
+
+def test_rows_are_asked_for_and_pipelines_chosen_without_scripts(browser: Open) -> None:
+    driver = browser(scripts=False)
+    crew, views = crowd()
+    with served(crew, views) as door:
+        base = f"http://127.0.0.1:{door.port}/console"
+        driver.get(f"{base}/p/shop/snapshot")
+        driver.find_element("name", "tables").send_keys("public.orders")
+        driver.find_element("name", "where").send_keys("id >> (")
+        driver.find_element("xpath", "//button[normalize-space()='Ask for these rows']").click()
+        wait_until(lambda: "signal.bad_field" in driver.page_source, patience=15)
+        driver.find_element("name", "where").clear()
+        driver.find_element("xpath", "//button[normalize-space()='Ask for these rows']").click()
+        wait_until(lambda: bool(views.sent), patience=15)
+        assert b'"public.orders"' in views.sent[0][1]
+        driver.get(f"{base}/")
+        driver.find_element("name", "chosen:shop").click()
+        driver.find_element("xpath", "//button[@formaction='/console/do/pause']").click()
+        wait_until(lambda: bool(crew.wished), patience=15)
+        assert crew.wished == [("shop", DesiredState.PAUSE)]
+        assert "Pause was asked of 1 pipeline." in driver.page_source

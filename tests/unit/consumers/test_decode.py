@@ -14,7 +14,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from tests.fakes.merge_model import Event, content, halves, latest
 from wrackline.consumers.batch.key_change import floor_of_keys
 from wrackline.consumers.contract.counts import LatestChange
 from wrackline.consumers.contract.identifiers import Identifiers
@@ -33,6 +32,7 @@ from wrackline.consumers.records.writer_schema import read_writer_schema
 from wrackline.schemas.events.envelope import dump, key_schema, value_schema
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
+from wrackline.testing.targets.merge_model import Event, content, halves, latest
 
 TOPIC = "server.shop.public.things"
 TEXT = ColumnType(Kind.STRING, "text")

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.fakes.merge_model import Change, Latest, latest
 from wrackline.consumers.records.dedupe import dedupe
+from wrackline.testing.targets.merge_model import Change, Latest, latest
 
 COLUMNS = ("id", "a", "b")
 CHANGES = (

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from tests.fakes.merge_model import Change, Key, Rows, Values, latest, merge
 from tests.integration.targets.iceberg.world import settings as target_settings
 from wrackline.consumers.contract.identifiers import Identifiers
 from wrackline.consumers.contract.plan import Applied, MergePlan, TopicPartition, plan_merge
@@ -20,6 +19,7 @@ from wrackline.consumers.targets.iceberg import connect
 from wrackline.consumers.targets.iceberg.target import open_iceberg
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
+from wrackline.testing.targets.merge_model import Change, Key, Rows, Values, latest, merge
 
 HERE = TopicPartition("s.d.t", 0)
 COLUMNS = ("id", "a", "it's `b`")

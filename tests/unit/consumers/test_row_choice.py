@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from tests.fakes.direct_changes import direct_changes
-from tests.fakes.merge_model import Change, Key, Rows, Stored, latest, merge
 from wrackline.consumers.contract.identifiers import Identifiers
 from wrackline.consumers.contract.plan import Applied, Deletes, plan_merge
 from wrackline.consumers.targets.iceberg.direct.data_file import MISSING, NUMBER, new_rows
@@ -17,6 +16,7 @@ from wrackline.consumers.targets.iceberg.direct.row_choice import StoredRows, ch
 from wrackline.consumers.targets.iceberg.direct.stored_cells import CellNumbers, fill, read_cells
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
+from wrackline.testing.targets.merge_model import Change, Key, Rows, Stored, latest, merge
 
 TEXT = ColumnType(Kind.STRING, "text")
 TABLE = TableSchema(

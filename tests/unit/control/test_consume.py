@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.contract.target_suite import TABLE
 from tests.fakes.target_world import FakeTargetWorld
 from tests.unit.settings.shop import GOOD, checked
 from wrackline.consumers.batch.replay import ReplayResult
@@ -30,6 +29,7 @@ from wrackline.control.runtime.spark.target_access import NO_TARGET
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
+from wrackline.testing.targets.target_suite import TABLE
 
 BUSY = Transient("test.busy", "busy", "wait")
 READ = BatchRange("s.d.p.t", {0: 3}, {0: 7})

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from wrackline.control.runtime.group import config_records, status_records
-from wrackline.control.runtime.group.config_records import Change, Connector
+from wrackline.control.runtime.group.config_records import Change, Connector, CoordinatorTerm
 from wrackline.control.runtime.group.status_records import TaskReport
 from wrackline.control.runtime.group.worker_tasks import WorkerTasks, task_numbers
 from wrackline.control.runtime.logs.lines import log_through
@@ -15,6 +15,7 @@ from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.connect.supervisor import Supervisor
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.topic_names import internal_topics
+from wrackline.schemas.versions import OURS
 
 TOPICS = internal_topics("g")
 SHOP = Connector("shop", {}, 7, DesiredState.RUN, 5)
@@ -83,3 +84,17 @@ def test_a_late_worker_does_not_repeat_its_report_forever() -> None:
     assert worker.hears_of_task(TaskReport(TaskState.RUNNING, "b", 1, 7)) == [], (
         "its own late word, heard again"
     )
+
+
+def test_the_members_are_those_that_have_not_left_with_their_slots_versions_and_the_one_that_writes() -> None:
+    worker = Heard()
+    for name, slots in (("a", range(3)), ("b", range(3, 5)), ("gone", (9,))):
+        worker.hears(TOPICS.status, *status_records.worker_record(name, slots, 9_000_000_000_000_000_000))
+    worker.hears(TOPICS.status, *status_records.worker_left("gone"))
+    worker.hears(TOPICS.status, b"worker-old", b'{"slots": [], "since": 5000000}')
+    worker.hears(TOPICS.configs, *config_records.term_record(CoordinatorTerm("a", "http://a", "t")))
+    assert [(one.name, one.slots, one.version, one.leads) for one in worker.hands.members()] == [
+        ("a", 3, OURS, True), ("b", 2, OURS, False), ("old", 0, "", False),
+    ]  # fmt: skip
+    assert worker.hands.members()[2].began_ms == 5
+    assert worker.said == []

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from kafka_connect import KafkaConnect  # type: ignore[import-untyped]  # it has none
 
+from tests.fixtures.others import TARGET, Install
 from tests.unit.control.test_rest import JSON, Client
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
@@ -16,6 +17,7 @@ from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.pipelines.pipeline import check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.versions import OURS
 
 CONFIG = {"connector.class": "postgres", "name": "shop"}
 WORKER = "127.0.0.1:8083"
@@ -65,7 +67,7 @@ def crew() -> Crew:
 @pytest.fixture
 def port(crew: Crew) -> Iterator[int]:
     resolver = Resolver(Allowed(), {"SHOP_PASSWORD": "c4n4ry"})
-    installed = plugin_routes.routes(Installed(), lambda given: check(given, Installed(), resolver), "1.2.3")
+    installed = plugin_routes.routes(Installed(), lambda given: check(given, Installed(), resolver))
     routes = (connector_routes.routes(crew), connector_routes.file_routes(), installed)
     with open_endpoint(RestSettings(0), routes, tell=print) as door:
         yield door.port
@@ -226,13 +228,33 @@ def test_what_is_wrong_changes_nothing(
 
 def test_a_client_of_connect_sees_what_is_installed(connect: Any, client: Client) -> None:
     (postgres,) = [one for one in connect.list_connector_plugins() if one["class"] == "postgres"]
-    assert (postgres["type"], postgres["version"]) == ("source", "1.2.3")
+    assert (postgres["type"], postgres["version"]) == ("source", OURS)
     for name in ("postgres", "io.debezium.connector.postgresql.PostgresConnector"):
         status, settings = client.ask("GET", f"/connector-plugins/{name}/config")
         host = next(one for one in settings if one["name"] == "database.hostname")
         assert status == 200
         assert host["required"]
         assert host["documentation"]
+
+
+def test_targets_are_listed_for_those_who_ask_for_them(client: Client, install: Install) -> None:
+    install("wrackline-reef", TARGET.replace("{kind}", "reef"), {"target": "reef"})
+    install("broken-conch", "import a_driver_that_nobody_has", {"source": "conch"})
+    sources = client.ask("GET", "/connector-plugins")[1]
+    assert [(one["class"], one["type"]) for one in sources] == [
+        (kind, "source") for kind in ("mariadb", "mysql", "postgres")
+    ]
+    assert client.ask("GET", "/connector-plugins?type=source")[1] == sources
+    targets = client.ask("GET", "/connector-plugins?type=target")[1]
+    assert {one["class"]: one["version"] for one in targets} == {
+        **dict.fromkeys(("delta", "iceberg", "postgres"), OURS),
+        "reef": "1.2",
+    }
+    settings = client.ask("GET", "/connector-plugins/reef/config?type=target")[1]
+    assert [one["name"] for one in settings] == ["target.reef.path"]
+    assert client.ask("GET", "/connector-plugins/mysql/config?type=target")[0] == 404
+    assert client.ask("GET", "/connector-plugins?type=sink")[0] == 400
+    assert client.ask("GET", "/connector-plugins/conch/config")[0] == 409
 
 
 def test_a_client_of_connect_has_settings_validated(connect: Any) -> None:

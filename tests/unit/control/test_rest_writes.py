@@ -39,7 +39,7 @@ def port(group: FakeGroup) -> Iterator[int]:
     routes = (
         connector_routes.routes(group),
         write_routes.routes(group),
-        plugin_routes.routes(Installed(), group.check, "1"),
+        plugin_routes.routes(Installed(), group.check),
     )
     with open_endpoint(RestSettings(0), routes, tell=print) as door:
         yield door.port

@@ -203,7 +203,7 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         view_routes.routes(Looks()),
         connector_routes.routes(crew),
         connector_routes.file_routes(),
-        plugin_routes.routes(Installed(), checking, "1.2.3"),
+        plugin_routes.routes(Installed(), checking),
         console_routes.routes(crew, views),  # type: ignore[arg-type]  # all it uses
         table_routes.routes(views),
         event_routes.routes(views),

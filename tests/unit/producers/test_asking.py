@@ -4,7 +4,6 @@ from collections.abc import Collection
 
 import pytest
 
-from tests.contract.source_world import orders
 from tests.fakes.place import Place
 from wrackline.producers.contract.first_reads import FirstReads
 from wrackline.producers.contract.snapshot_requests import (
@@ -25,6 +24,7 @@ from wrackline.producers.snapshot.work_items import Plan, SnapshotLimits
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.kafka import receipts, signals
 from wrackline.schemas.tables.table import SourcePartition
+from wrackline.testing.sources.source_world import orders
 
 SHAPE = orders(SourcePartition("server", "db0"))
 ORDERS = SHAPE.id

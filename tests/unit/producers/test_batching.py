@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.contract.source_world import Change, Delete, Insert, Said, Truncated, Update, orders
 from tests.fakes.place import Place
 from tests.fakes.plain_control import PlainControl
 from tests.fakes.source_world import FakeSourceWorld
@@ -41,6 +40,7 @@ from wrackline.producers.cutting.unpublishable import ENVELOPE_BYTES, SizeBounds
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.kafka.offsets_records import canonical_json
 from wrackline.schemas.tables.table import SourcePartition, TableId
+from wrackline.testing.sources.source_world import Change, Delete, Insert, Said, Truncated, Update, orders
 
 PARTITION = SourcePartition("server", "db0")
 TABLE = orders(PARTITION)

@@ -7,7 +7,6 @@ from typing import Any
 import fastavro
 import pytest
 
-from tests.contract.source_world import orders
 from tests.fakes.place import Place
 from wrackline.producers.contract.steps import (
     Appeared,
@@ -25,6 +24,7 @@ from wrackline.producers.cutting.record_buffer import Record
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.topic_names import Naming, control_topics
 from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
+from wrackline.testing.sources.source_world import orders
 
 TABLE = orders(SourcePartition("server", "db0"))
 FIELDS = ({"name": "lsn", "type": ["null", "long"], "default": None}, {"name": "server_id", "type": "long"})

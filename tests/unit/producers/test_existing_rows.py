@@ -6,7 +6,6 @@ from math import inf
 
 import pytest
 
-from tests.contract.source_world import Insert, orders
 from tests.fakes.place import Place
 from tests.fakes.plain_control import PlainControl
 from tests.fakes.source_world import FakeSourceWorld
@@ -26,6 +25,7 @@ from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.kafka import signals
 from wrackline.schemas.kafka.offsets_records import Json
 from wrackline.schemas.tables.table import SourcePartition, TableId
+from wrackline.testing.sources.source_world import Insert, orders
 
 PARTITION = SourcePartition("server", "db0")
 TABLE = orders(PARTITION).id

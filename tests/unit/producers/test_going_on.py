@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.source_world import orders
 from tests.fakes.place import Place
 from tests.fakes.plain_control import PlainControl
 from tests.unit.producers.test_set_aside import NEIGHBOUR, PARTITION, TABLE, UNFIT, AskedSource, Unpolled
@@ -40,6 +39,7 @@ from wrackline.schemas.kafka.offsets_records import Offset, PositionKey, TableKe
 from wrackline.schemas.kafka.offsets_records import SavedTableState as Record
 from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.tables.table import SourcePartition, TableId
+from wrackline.testing.sources.source_world import orders
 
 LOST = define("test.lost_log", Definite, "it is gone", hint="keep more")
 SHAPE = orders(PARTITION)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.contract.source_world import orders
 from tests.fakes.place import Place
 from tests.fakes.plain_control import PlainControl
 from tests.unit.producers.test_going_on import LOST, READ, RECOVERS, LosingSource, committed, lanes_over
@@ -28,6 +27,7 @@ from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.tables.table import SourcePartition, TableId
+from wrackline.testing.sources.source_world import orders
 
 OTHER = SourcePartition("server", "db1")
 NOTHING = OffsetsState({}, {}, ())

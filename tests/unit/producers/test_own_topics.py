@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.source_world import orders
 from tests.unit.producers.test_set_aside import PARTITION, AskedSource, opened
 from wrackline.producers.cutting.table_topics import TableTopics
 from wrackline.producers.snapshot.table_state import TableState, render_state
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.tables.table import TableId
+from wrackline.testing.sources.source_world import orders
 
 PLAIN, DOTTED, OTHER = (TableId("d", "public", name) for name in ("a_b", "a.b", "c"))
 TOPIC = "shop.d.public.a_b"

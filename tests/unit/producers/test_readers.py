@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.source_world import Insert, orders
 from tests.fakes.database import Database
 from tests.fakes.place import Place
 from tests.fakes.source import FakeReader, FakeSource
@@ -27,6 +26,7 @@ from wrackline.producers.reading.readers import (
 from wrackline.producers.snapshot.work_items import KeySpan, Plan, Read, Ticket, VisibilityCheck
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.tables.table import KeyKind, SourcePartition, TableId
+from wrackline.testing.sources.source_world import Insert, orders
 
 PARTITION = SourcePartition("server", "db0")
 TABLE = orders(PARTITION).id

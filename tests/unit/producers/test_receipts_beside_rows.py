@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contract.source_world import Insert, orders
 from tests.fakes.place import Place
 from tests.fakes.plain_control import PlainControl
 from tests.fakes.source_world import FakeSourceWorld
@@ -26,6 +25,7 @@ from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.kafka.receipts import Receipt, RequestState, StoredReceipts, decode
 from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.tables.table import SourcePartition, TableId
+from wrackline.testing.sources.source_world import Insert, orders
 
 PARTITION = SourcePartition("server", "db0")
 TABLE = orders(PARTITION).id

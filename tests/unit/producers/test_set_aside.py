@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from tests.contract.source_world import orders
 from tests.fakes.place import Place
 from tests.fakes.plain_control import PlainControl
 from tests.unit.producers.test_batching import cutter
@@ -29,6 +28,7 @@ from wrackline.schemas.kafka.offsets_records import (
 )
 from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.tables.table import SourcePartition, TableId
+from wrackline.testing.sources.source_world import orders
 
 PARTITION = SourcePartition("server", "db0")
 TABLE = orders(PARTITION).id

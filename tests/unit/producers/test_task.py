@@ -7,7 +7,6 @@ from typing import ClassVar, cast
 
 import pytest
 
-from tests.contract.source_world import Change, Said, orders
 from tests.fakes.database import Database
 from tests.fakes.place import Place
 from tests.fakes.plain_control import PlainControl
@@ -34,6 +33,7 @@ from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.offsets_records import Offset, PositionKey, canonical_json
 from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.tables.table import SourcePartition
+from wrackline.testing.sources.source_world import Change, Said, orders
 
 FAILS = define("test.fails", Transient, "try {number} fails", hint="try again")
 BEGINS, BEGINS_LATE = SourcePartition("server", "a"), SourcePartition("server", "b")

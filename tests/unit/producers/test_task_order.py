@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from tests.contract.source_world import Insert, orders
 from tests.fakes.database import Database
 from tests.fakes.plain_control import PlainControl
 from tests.fakes.source import FakeSource
@@ -25,6 +24,7 @@ from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.tables.table import SourcePartition
+from wrackline.testing.sources.source_world import Insert, orders
 
 PARTITION = SourcePartition("server", "a")
 PATIENCE = 30.0

@@ -5,8 +5,8 @@
     derive    what was not sent is carried forward, and each event is shown for a version, or hidden
 
 Each event stays as a row of its own, with what it sent; what is derived from all events of a key is written
-again where it changed, so it is the same whatever came first.  tests/fakes/history_model.py says the same in
-few lines.  An event's block begins with a c, r or d, or after a truncate: nothing is carried into it.  Pure.
+again where it changed, so it is the same whatever came first.  testing/targets/history_model.py says the
+same in few lines.  An event's block begins with a c, r or d, or after a truncate: nothing is carried into it.
 """
 
 from collections.abc import Collection, Sequence

@@ -113,6 +113,11 @@ _TABLE: Final = {
         "POST /console/logout",
         "GET /console/p/{name}",
         "GET /console/p/{name}/settings",
+        "GET /console/p/{name}/snapshot",
+        "GET /console/p/{name}/positions",
+        "GET /console/p/{name}/lineage",
+        "GET /console/lineage",
+        "GET /console/workers",
         "GET /console/p/{name}/t/{table}",
         "GET /console/p/{name}/events",
         "GET /console/p/{name}/errors",
@@ -148,6 +153,9 @@ _TABLE: Final = {
             for draft in ("", "drafts/{id}/")
             for question in ("listTables", "describeTable", "assessPipeline", "assessTable")
         ),
+        "POST /console/do/{verb}",
+        "POST /console/p/{name}/snapshot",
+        "POST /console/p/{name}/snapshot/do/{verb}",
     ),
     Role.ADMIN: (
         "POST /connectors",

@@ -163,7 +163,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         positions=_list(_object(database=_TEXT, now=_MAYBE, then=_TEXT, position={"type": "object"})),
     ),
     "Message": _object(message=_TEXT),
-    "Plugins": _list(_whole({"class": _TEXT, "type": _SOURCE, "version": _TEXT})),
+    "Plugins": _list(_whole({"class": _TEXT, "type": {"enum": ["source", "target"]}, "version": _TEXT})),
     "Definition": _object(
         name=_TEXT,
         type=_TEXT,

@@ -28,6 +28,7 @@ _ASKS: Final = (409,)  # of what asks Kafka or a database: somebody has to do so
 _CHANGES: Final = (400, _BY_FILE, 413, 415)
 _BODY: Final = (400, 415)
 _OFFSET: Final = "/v1/contexts/{ns}/apps/{name}/generations/{generation}/instances/{instance}/offset"
+_SIDE: Final[Schema] = {"type": "string", "enum": ["source", "target"], "default": "source"}
 _EXPAND: Final[Schema] = {"type": "array", "items": {"type": "string", "enum": ["info", "status"]}}
 
 _FORM: Final[Schema] = {"type": "string", "enum": ["stages", "flat", "toml"]}
@@ -212,9 +213,14 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /connectors/{name}/requests/{id:path}": RouteDescription(
         "Report the state of one request", {200: "Receipts"}, errors=_ASKS
     ),
-    "GET /connector-plugins": RouteDescription("List the installed sources", {200: "Plugins"}),
+    "GET /connector-plugins": RouteDescription(
+        "List the installed sources, or targets", {200: "Plugins"}, query={"type": _SIDE}, errors=(400,)
+    ),
     "GET /connector-plugins/{name}/config": RouteDescription(
-        "Describe a source's settings", {200: "Definitions"}
+        "Describe the settings of a source, or a target",
+        {200: "Definitions"},
+        query={"type": _SIDE},
+        errors=(400,),
     ),
     "PUT /connector-plugins/{name}/config/validate": RouteDescription(
         "Validate settings without contacting a server", {200: "Judged"}, "SentSettings", errors=(400,)

@@ -5,6 +5,7 @@ files define its connectors.  In a group REST defines them, and one worker, the 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -47,6 +48,17 @@ NO_COORDINATOR = define(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """A worker."""
+
+    name: str
+    slots: int | None  # that it owns; None: there is no group
+    began_ms: int
+    version: str  # of its program; empty: it does not say
+    leads: bool = False  # whether it is the coordinator
+
+
 class Connectors(Protocol):
     """Runs pipelines; any thread may ask.  A call that asks Kafka may wait for it."""
 
@@ -66,6 +78,10 @@ class Connectors(Protocol):
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
         """Have it run, pause, stop or start again, soon; or only one of its tasks start again."""
+        ...
+
+    def members(self) -> Sequence[GroupMember]:
+        """Return the workers that run them, by name; by files, this worker alone."""
         ...
 
     def topics(self, name: str) -> Sequence[str]:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.contract.drop_suite import DropSuite
-from tests.contract.keyless_suite import KeylessPromises, KeyPromises
-from tests.contract.modes_suite import ModesSuite
-from tests.contract.target_suite import TargetSuite
 from tests.integration.targets.delta.world import DeltaWorld
+from wrackline.testing.targets.drop_suite import DropSuite
+from wrackline.testing.targets.keyless_suite import KeylessPromises, KeyPromises
+from wrackline.testing.targets.modes_suite import ModesSuite
+from wrackline.testing.targets.target_suite import TargetSuite
 
 
 @pytest.fixture

@@ -9,20 +9,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.contract.target_suite import (
-    COLUMNS,
-    HERE,
-    TABLE,
-    THERE,
-    A,
-    B,
-    alter,
-    change,
-    labels,
-    plan_for,
-    put,
-    seq,
-)
 from tests.integration.targets.delta.world import DeltaWorld, settings
 from tests.integration.targets.overtaking import overtaken
 from tests.integration.targets.shape_suite import ShapesByHand
@@ -36,6 +22,20 @@ from wrackline.consumers.targets.delta.applied import DeltaCommit, history
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
 from wrackline.schemas.tables.table import Column, TableId
 from wrackline.schemas.tables.types import ColumnType, Kind, exact_number
+from wrackline.testing.targets.target_suite import (
+    COLUMNS,
+    HERE,
+    TABLE,
+    THERE,
+    A,
+    B,
+    alter,
+    change,
+    labels,
+    plan_for,
+    put,
+    seq,
+)
 
 DAY = 24 * 3600
 OLD_RETENTION = "3600000"

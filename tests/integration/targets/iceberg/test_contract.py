@@ -3,11 +3,16 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.contract.drop_suite import DropSuite
-from tests.contract.keyless_suite import KeylessPromises, KeyPromises
-from tests.contract.modes_suite import AppendPromises, HardDeletePromises, HistoryPromises
-from tests.contract.target_suite import CommitPromises, LetterPromises, MergePromises, ShapePromises
 from tests.integration.targets.iceberg.world import IcebergWorld
+from wrackline.testing.targets.drop_suite import DropSuite
+from wrackline.testing.targets.keyless_suite import KeylessPromises, KeyPromises
+from wrackline.testing.targets.modes_suite import AppendPromises, HardDeletePromises, HistoryPromises
+from wrackline.testing.targets.target_suite import (
+    CommitPromises,
+    LetterPromises,
+    MergePromises,
+    ShapePromises,
+)
 
 
 @pytest.fixture

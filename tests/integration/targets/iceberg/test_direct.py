@@ -10,7 +10,13 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from tests.contract.target_suite import (
+from tests.fakes.direct_changes import direct_changes
+from tests.integration.targets.iceberg.world import IcebergWorld
+from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.targets.iceberg.direct import java_table
+from wrackline.consumers.targets.iceberg.direct.table_memory import Memories
+from wrackline.testing.targets.merge_model import Change, Key, Stored, latest, merge, visible
+from wrackline.testing.targets.target_suite import (
     HERE,
     TABLE,
     A,
@@ -24,12 +30,6 @@ from tests.contract.target_suite import (
     plan_for,
     put,
 )
-from tests.fakes.direct_changes import direct_changes
-from tests.fakes.merge_model import Change, Key, Stored, latest, merge, visible
-from tests.integration.targets.iceberg.world import IcebergWorld
-from wrackline.consumers.contract.plan import MergePlan
-from wrackline.consumers.targets.iceberg.direct import java_table
-from wrackline.consumers.targets.iceberg.direct.table_memory import Memories
 
 
 class DirectWorld(IcebergWorld):

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.contract.target_suite import HERE, TABLE, change, labels, plan_for, put
-from tests.fakes.merge_model import Change
 from tests.integration.targets.iceberg.world import IcebergWorld
 from wrackline.consumers.contract.plan import KeyColumnRange, MergePlan
 from wrackline.consumers.targets.iceberg import apply
 from wrackline.consumers.targets.iceberg.append import append
 from wrackline.schemas.errors import Transient
+from wrackline.testing.targets.merge_model import Change
+from wrackline.testing.targets.target_suite import HERE, TABLE, change, labels, plan_for, put
 
 
 def chunk(*numbers: int) -> list[Change]:

@@ -9,18 +9,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.contract.target_suite import (
-    HERE,
-    TABLE,
-    THERE,
-    A,
-    B,
-    change,
-    labels,
-    plan_for,
-    put,
-    seq,
-)
 from tests.integration.targets.iceberg.world import IcebergWorld, settings
 from tests.integration.targets.overtaking import overtaken
 from tests.integration.targets.shape_suite import ShapesByHand
@@ -34,6 +22,18 @@ from wrackline.consumers.targets.iceberg import PLUGIN, apply, upkeep
 from wrackline.consumers.targets.iceberg.applied import commit_with_applied
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.tables.table import TableId
+from wrackline.testing.targets.target_suite import (
+    HERE,
+    TABLE,
+    THERE,
+    A,
+    B,
+    change,
+    labels,
+    plan_for,
+    put,
+    seq,
+)
 
 C = ("c", 3)
 PATIENCE = 60.0

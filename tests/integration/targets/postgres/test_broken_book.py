@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.target_suite import TABLE, A, change, labels, plan_for, put
 from tests.fixtures.servers import Database
 from tests.integration.targets.postgres.world import PostgresWorld
 from wrackline.consumers.contract.plan import Applied
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.tables.table import TableId
+from wrackline.testing.targets.target_suite import TABLE, A, change, labels, plan_for, put
 
 CANARY = "c4n4ry-of-a-row"
 OTHER = replace(TABLE, id=TableId(TABLE.id.database, TABLE.id.schema, "others"))

@@ -5,7 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.target_suite import (
+from tests.fixtures.servers import Database
+from tests.integration.targets.postgres.world import Frame, PostgresWorld, plain_lines, settings_of
+from wrackline.consumers.contract.plan import Applied
+from wrackline.consumers.targets.postgres.sql.place import PgTargetLayout
+from wrackline.consumers.targets.postgres.target import PgTarget
+from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.language.findings import Severity
+from wrackline.schemas.tables.table import Column, TableId
+from wrackline.schemas.tables.types import ColumnType, Kind
+from wrackline.testing.targets.target_suite import (
     BIG,
     COLUMNS,
     INTEGER,
@@ -20,15 +29,6 @@ from tests.contract.target_suite import (
     plan_for,
     put,
 )
-from tests.fixtures.servers import Database
-from tests.integration.targets.postgres.world import Frame, PostgresWorld, plain_lines, settings_of
-from wrackline.consumers.contract.plan import Applied
-from wrackline.consumers.targets.postgres.sql.place import PgTargetLayout
-from wrackline.consumers.targets.postgres.target import PgTarget
-from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.language.findings import Severity
-from wrackline.schemas.tables.table import Column, TableId
-from wrackline.schemas.tables.types import ColumnType, Kind
 
 NINE = ColumnType(Kind.DECIMAL, "numeric(9,2)", precision=9, scale=2)
 TWELVE = ColumnType(Kind.DECIMAL, "numeric(12,2)", precision=12, scale=2)

@@ -8,21 +8,6 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from tests.contract.target_suite import (
-    COLUMNS,
-    TABLE,
-    TEXT,
-    A,
-    B,
-    alter,
-    change,
-    labels,
-    partial,
-    plan_for,
-    put,
-    seq,
-)
-from tests.fakes.merge_model import Change
 from tests.fixtures.servers import Database
 from tests.integration.targets.postgres.world import (
     LAYOUT,
@@ -37,6 +22,21 @@ from wrackline.consumers.targets.postgres.applied import PgTargetStateTable
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
+from wrackline.testing.targets.merge_model import Change
+from wrackline.testing.targets.target_suite import (
+    COLUMNS,
+    TABLE,
+    TEXT,
+    A,
+    B,
+    alter,
+    change,
+    labels,
+    partial,
+    plan_for,
+    put,
+    seq,
+)
 
 LOCK = "SELECT FROM wrackline._wl_applied FOR UPDATE"
 

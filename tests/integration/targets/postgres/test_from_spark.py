@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.contract.target_suite import MergePromises, TargetSuite
-from tests.fakes.merge_model import Change
 from tests.fixtures.servers import Database
 from tests.integration.targets.postgres.world import LAYOUT, PostgresWorld
 from wrackline.consumers.contract.plan import MergePlan
@@ -15,6 +13,8 @@ from wrackline.consumers.records.dedupe import dedupe
 from wrackline.consumers.targets.postgres.copy_lines import copy_lines
 from wrackline.consumers.targets.postgres.target import PgTarget
 from wrackline.schemas.tables.types import spark_type
+from wrackline.testing.targets.merge_model import Change
+from wrackline.testing.targets.target_suite import MergePromises, TargetSuite
 
 
 class SparkWorld(PostgresWorld):

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contract.modes_suite import follow, planned, tell
-from tests.contract.target_suite import A, change
 from tests.fixtures.servers import Database
 from tests.integration.targets.postgres.world import LAYOUT, PostgresWorld
 from wrackline.consumers.contract.plan import TableMode
+from wrackline.testing.targets.modes_suite import follow, planned, tell
+from wrackline.testing.targets.target_suite import A, change
 
 
 @pytest.fixture

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.contract.keyless_suite import BAG, NAMES, row, tell
-from tests.contract.target_suite import TABLE, plan_for, put, seq
-from tests.fakes.merge_model import (
+from tests.fixtures.servers import Database
+from tests.integration.targets.postgres.world import PostgresWorld
+from wrackline.schemas.tables.table import TableId
+from wrackline.testing.targets.keyless_suite import BAG, NAMES, row, tell
+from wrackline.testing.targets.merge_model import (
     NONE,
     Change,
     Event,
@@ -24,9 +26,7 @@ from tests.fakes.merge_model import (
     settle,
     visible,
 )
-from tests.fixtures.servers import Database
-from tests.integration.targets.postgres.world import PostgresWorld
-from wrackline.schemas.tables.table import TableId
+from wrackline.testing.targets.target_suite import TABLE, plan_for, put, seq
 
 KEYS = [("a", 1), ("a", 2), ("b", 1)]
 CARRIED = ("label", "big")

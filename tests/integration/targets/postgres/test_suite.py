@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contract.drop_suite import DropSuite
-from tests.contract.keyless_suite import KeylessPromises, KeyPromises
-from tests.contract.modes_suite import ModesSuite
-from tests.contract.target_suite import TargetSuite
 from tests.fixtures.servers import Database
 from tests.integration.targets.postgres.world import PostgresWorld
+from wrackline.testing.targets.drop_suite import DropSuite
+from wrackline.testing.targets.keyless_suite import KeylessPromises, KeyPromises
+from wrackline.testing.targets.modes_suite import ModesSuite
+from wrackline.testing.targets.target_suite import TargetSuite
 
 
 class TestPostgres(TargetSuite, KeylessPromises, KeyPromises, ModesSuite, DropSuite):

@@ -13,8 +13,6 @@ from typing import Any, cast
 import psycopg
 from psycopg import conninfo, sql
 
-from tests.contract.target_suite import Crash
-from tests.fakes.merge_model import Change, Content, Key, Latest, Stored, Values, content, latest
 from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.contract.target import Target
 from wrackline.consumers.targets.postgres import PLUGIN
@@ -28,6 +26,17 @@ from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.settings_registry import SettingsRegistry
 from wrackline.schemas.settings.settings_registry import Values as SettingValues
 from wrackline.schemas.tables.table import TableId
+from wrackline.testing.targets.merge_model import (
+    Change,
+    Content,
+    Key,
+    Latest,
+    Stored,
+    Values,
+    content,
+    latest,
+)
+from wrackline.testing.targets.target_suite import Crash
 
 POINTS = {  # where a crash comes: right before this statement
     "before the lock": "SELECT version",

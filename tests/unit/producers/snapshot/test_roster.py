@@ -13,6 +13,7 @@ from wrackline.producers.contract.steps import Found
 from wrackline.producers.cutting.table_fault import FaultReason
 from wrackline.producers.snapshot.snapshot_table import SnapshotTable
 from wrackline.producers.snapshot.table_state import Job, MissingRow, TableState
+from wrackline.producers.snapshot.window import WindowStage
 from wrackline.producers.snapshot.work_index import WorkIndex
 from wrackline.producers.snapshot.work_items import KeySpan, Plan, Read, SnapshotLimits, Work
 from wrackline.schemas.tables.table import TableId
@@ -132,3 +133,21 @@ def test_a_table_gets_the_log_s_rows_only_while_it_watches_for_them() -> None:
     table.change(TableState())
     roster.note(table)
     assert roster.watching == {}
+
+
+def test_the_chunks_under_way_are_known_with_the_range_that_each_is_of_and_the_rows_that_are_held() -> None:
+    desk = Desk()
+    assert desk.machine.work_index.reads() == []
+    desk.ask(SnapshotRequest("asked", (ID,)), *SPANS)
+    first, second = desk.work()
+    assert isinstance(first, Read)
+    assert isinstance(second, Read)
+    desk.arrive(first, {1: (1, 1, "a"), 2: (2, 2, "b")}, mark=1)
+    reads = {read.ticket: (read.number, read.stage, read.rows) for read in desk.machine.work_index.reads()}
+    assert reads[first.ticket] == (0, WindowStage.WAITING, 2)
+    assert reads[second.ticket] == (1, WindowStage.READING, 0)
+    desk.transaction()
+    assert {read.stage for read in desk.machine.work_index.reads() if read.number == 0} == {WindowStage.OPEN}
+    desk.arrive(second, {4: (4, 4, "d")})
+    desk.finish()
+    assert desk.machine.work_index.reads() == [], "nothing is left once its job is done"

@@ -12,7 +12,12 @@ from dataclasses import replace
 from math import nan
 from typing import Protocol
 
-from tests.contract.target_suite import (
+from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.contract.target import UpkeepRemoval
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
+from wrackline.testing.targets.merge_model import Change, Content, Event, Values, content, halves
+from wrackline.testing.targets.target_suite import (
     COLUMNS,
     HERE,
     TABLE,
@@ -24,11 +29,6 @@ from tests.contract.target_suite import (
     put,
     seq,
 )
-from tests.fakes.merge_model import Change, Content, Event, Values, content, halves
-from wrackline.consumers.contract.plan import MergePlan
-from wrackline.consumers.contract.target import UpkeepRemoval
-from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.tables.types import ColumnType, Kind
 
 BAG = TableSchema(
     TableId("db", "public", "bags"), (*COLUMNS[:3], Column("weight", 4, ColumnType(Kind.FLOAT64, "float8")))

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from tests.fakes.merge_model import GONE, NONE, Change, Rows, Stored, Values
 from wrackline.consumers.contract.plan import END, START
+from wrackline.testing.targets.merge_model import GONE, NONE, Change, Rows, Stored, Values
 
 TRUNCATE = "t"
 

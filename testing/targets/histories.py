@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from random import Random
 
-from tests.contract.target_suite import BIG, COLUMNS, change, seq
-from tests.fakes.history_model import truncate
-from tests.fakes.merge_model import NONE, Change
 from wrackline.consumers.contract.plan import MergePlan
+from wrackline.testing.targets.history_model import truncate
+from wrackline.testing.targets.merge_model import NONE, Change
+from wrackline.testing.targets.target_suite import BIG, COLUMNS, change, seq
 
 NAMES = tuple(column.name for column in COLUMNS)
 KEY = ("shop", "number")

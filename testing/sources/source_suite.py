@@ -17,8 +17,14 @@ from typing import Self
 
 import pytest
 
-from tests.contract.log_suite import BIG, LogPromises, row
-from tests.contract.reading import (
+from wrackline.producers.contract.row_chunks import KEY_GONE, Bound, Chunk, ChunkRequest, Mark
+from wrackline.producers.contract.source_plugin import ChunkReader, Edge, MarkKind
+from wrackline.producers.contract.steps import Commit, Rows, Saved, Step
+from wrackline.schemas.errors import OperatorNeeded, Transient
+from wrackline.schemas.language.findings import Severity
+from wrackline.schemas.tables.table import SourcePartition
+from wrackline.testing.sources.log_suite import BIG, LogPromises, row
+from wrackline.testing.sources.reading import (
     committed,
     events,
     open_stream,
@@ -28,7 +34,7 @@ from tests.contract.reading import (
     read_batches,
     row_changes,
 )
-from tests.contract.source_world import (
+from wrackline.testing.sources.source_world import (
     KEY,
     Ability,
     Delete,
@@ -37,15 +43,9 @@ from tests.contract.source_world import (
     Truncated,
     Update,
 )
-from tests.contract.source_world import Change as SourceChange
-from tests.contract.whole_suite import WholeReadPromises
-from tests.fakes.merge_model import Change, Stored, latest, merge, visible
-from wrackline.producers.contract.row_chunks import KEY_GONE, Bound, Chunk, ChunkRequest, Mark
-from wrackline.producers.contract.source_plugin import ChunkReader, Edge, MarkKind
-from wrackline.producers.contract.steps import Commit, Rows, Saved, Step
-from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.language.findings import Severity
-from wrackline.schemas.tables.table import SourcePartition
+from wrackline.testing.sources.source_world import Change as SourceChange
+from wrackline.testing.sources.whole_suite import WholeReadPromises
+from wrackline.testing.targets.merge_model import Change, Stored, latest, merge, visible
 
 RELEASED_MS = 1_700_000_000_000
 GRID = [(shop, number) for shop in ("a", "b", "c") for number in (1, 2, 3, 10, 20)]

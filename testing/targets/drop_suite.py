@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.modes_suite import ModesWorld, planned, tell
-from tests.contract.target_suite import TABLE, A, B, change, letter, plan_for, put
 from wrackline.consumers.contract.plan import Applied, TableMode
 from wrackline.consumers.contract.target import Dropping
+from wrackline.testing.targets.modes_suite import ModesWorld, planned, tell
+from wrackline.testing.targets.target_suite import TABLE, A, B, change, letter, plan_for, put
 
 OTHER = replace(TABLE, id=TABLE.id._replace(name="more_orders"))
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tests.contract.source_world import SourceWorld
 from wrackline.producers.contract.source_plugin import LogStream
 from wrackline.producers.contract.steps import (
     Batch,
@@ -22,6 +21,7 @@ from wrackline.producers.contract.steps import (
     Truncate,
 )
 from wrackline.schemas.tables.table import SourcePartition
+from wrackline.testing.sources.source_world import SourceWorld
 
 PATIENCE = 30.0  # seconds on the world's clock; only a broken source needs them
 

@@ -7,7 +7,7 @@ A real target runs all of it in a few lines:
         def world(self, iceberg_world: IcebergWorld) -> TargetWorld:
             return iceberg_world
 
-Changes are those of tests/fakes/merge_model.py, with values under the target's names.
+Changes are those of testing/targets/merge_model.py, with values under the target's names.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 import pytest
 
-from tests.fakes.merge_model import Change, Key, Stored, Values
 from wrackline.consumers.contract.identifiers import Case
 from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
 from wrackline.consumers.contract.plan import (
@@ -35,6 +34,7 @@ from wrackline.schemas.tables import evolution
 from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
+from wrackline.testing.targets.merge_model import Change, Key, Stored, Values
 
 TEXT, INTEGER = ColumnType(Kind.STRING, "text"), ColumnType(Kind.INT32, "integer")
 COLUMNS = (

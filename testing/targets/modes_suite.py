@@ -1,7 +1,7 @@
 """The target contract of the other modes: every event, every version, and deletes that leave nothing.
 
 A plan of such a table has a row of its own for each event (`_wl_row`): in an append table that is its key, in
-a history it stands behind the source's.  What a reader sees of a history is tests/fakes/history_model.py's.
+a history it stands behind the source's.  What a reader sees of a history is that of `history_model`.
 A target that lacks a mode skips its promises.
 """
 
@@ -12,8 +12,15 @@ from typing import Protocol
 
 import pytest
 
-from tests.contract.histories import KEY, NAMES, cuts, log
-from tests.contract.target_suite import (
+from wrackline.consumers.batch.evolve import SchemaChangeBehaviour, reshape
+from wrackline.consumers.contract.modes import OTHER_MODE
+from wrackline.consumers.contract.plan import END, START, Deletes, MergePlan, TableMode
+from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.tables.table import Column, TableId, TableSchema
+from wrackline.testing.targets.histories import KEY, NAMES, cuts, log
+from wrackline.testing.targets.history_model import in_order, reader, told, truncate, versions
+from wrackline.testing.targets.merge_model import Change, Rows, latest, merge
+from wrackline.testing.targets.target_suite import (
     COLUMNS,
     HERE,
     TABLE,
@@ -30,13 +37,6 @@ from tests.contract.target_suite import (
     put,
     seq,
 )
-from tests.fakes.history_model import in_order, reader, told, truncate, versions
-from tests.fakes.merge_model import Change, Rows, latest, merge
-from wrackline.consumers.batch.evolve import SchemaChangeBehaviour, reshape
-from wrackline.consumers.contract.modes import OTHER_MODE
-from wrackline.consumers.contract.plan import END, START, Deletes, MergePlan, TableMode
-from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.tables.table import Column, TableId, TableSchema
 
 Seen = Mapping[str, object]
 RICH = 16  # a log with three truncates, six events that did not send all, and twelve versions

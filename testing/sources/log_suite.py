@@ -4,7 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from tests.contract.reading import (
+from wrackline.producers.contract.steps import Begin, Commit, Message, Progress, Rows, Shape, Truncate
+from wrackline.schemas.errors import Definite
+from wrackline.testing.sources.reading import (
     committed,
     events,
     open_stream,
@@ -14,7 +16,7 @@ from tests.contract.reading import (
     row_changes,
     shapes,
 )
-from tests.contract.source_world import (
+from wrackline.testing.sources.source_world import (
     Ability,
     ColumnAdded,
     Delete,
@@ -25,8 +27,6 @@ from tests.contract.source_world import (
     Truncated,
     Update,
 )
-from wrackline.producers.contract.steps import Begin, Commit, Message, Progress, Rows, Shape, Truncate
-from wrackline.schemas.errors import Definite
 
 GENEROUS = 10.0  # seconds; a call that may not wait needs none of them
 BIG = "long value " * 400

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.contract.log_suite import row
-from tests.contract.reading import events, open_stream, passing, read
-from tests.contract.source_world import Delete, SourceWorld
 from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest
 from wrackline.producers.contract.source_plugin import Whole
 from wrackline.schemas.tables.table import SourcePartition, TableId
+from wrackline.testing.sources.log_suite import row
+from wrackline.testing.sources.reading import events, open_stream, passing, read
+from wrackline.testing.sources.source_world import Delete, SourceWorld
 
 RELEASED_MS = 1_700_000_000_000
 ROWS = [("a", 1), ("a", 2), ("b", 1), ("b", 20), ("c", 3), ("c", 4), ("d", 5)]

@@ -1,0 +1,51 @@
+"""What is asked of several pipelines at once: `POST /console/do/{verb}`, with a field for each chosen one.
+
+In: the connectors.  Out: the route.  What can't be done is said of each pipeline, and the others are done.
+"""
+
+from typing import Final
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse
+
+from wrackline.control.console.access.sent_form import read_form
+from wrackline.control.console.page_frame import PageFrame
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.redaction import shown_name
+
+_FIELD: Final = "chosen:"  # before a pipeline's name
+_VERBS: Final = {"pause": DesiredState.PAUSE, "resume": DesiredState.RUN, "restart": DesiredState.RESTART}
+
+
+def add_bulk(made: APIRouter, pages: PageFrame) -> None:
+    """Add the route."""
+
+    @made.post("/do/{verb}")
+    async def act_on_many(request: Request, verb: str) -> Response:
+        """Pause, resume or, of those that failed, restart all that were chosen."""
+        if verb not in _VERBS:
+            return pages.page(request, "missing.html", 404, what=f"{shown_name(verb)} of pipelines")
+        chosen = [
+            field.removeprefix(_FIELD) for field in await read_form(request) if field.startswith(_FIELD)
+        ]
+        done, refused = await run_in_threadpool(_wish, pages, chosen, verb)
+        said = urlencode({"did": verb, "done": done, "refused": refused})
+        return RedirectResponse(f"/console/?{said}", 303)
+
+
+def _wish(pages: PageFrame, chosen: list[str], verb: str) -> tuple[int, int]:
+    """Return how many were asked, and of how many it was refused."""
+    done = refused = 0
+    for name in chosen:
+        try:
+            standing = pages.crew.standing(name)
+            states = [one.state for one in (standing, standing.target) if one is not None]
+            if verb != "restart" or TaskState.FAILED in states:
+                pages.crew.wish(name, _VERBS[verb])
+                done += 1
+        except WracklineError:
+            refused += 1
+    return done, refused

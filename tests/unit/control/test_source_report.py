@@ -1,0 +1,53 @@
+"""What the source half reports of tables whose rows are read: their ranges, as long as they are under way."""
+
+from dataclasses import replace
+from typing import Any
+
+from tests.fakes.place import Place
+from tests.unit.control.test_lineage import values
+from wrackline.control.runtime.board.source_report import SourceReport
+from wrackline.producers.cutting.cutter import Publication, PublicationTally
+from wrackline.producers.observe.task_metrics import TaskMeasures
+from wrackline.producers.snapshot.window import WindowStage
+from wrackline.producers.snapshot.work_index import ReadUnderWay
+from wrackline.producers.snapshot.work_items import Ticket
+from wrackline.schemas.kafka.offsets_records import Json, canonical_json
+from wrackline.schemas.tables.table import SourcePartition, TableId
+
+PARTITION = SourcePartition("srv", "shop")
+ORDERS = TableId("shop", "public", "orders")
+
+
+def saved(*ranges: tuple[int, str | None, str]) -> Json:
+    """Return the state of a table whose rows are read in these ranges; none: it is read."""
+    job = {"id": "initial", "rows": 7, "expected": 70,
+           "ranges": [[number, after and [after], [upto], []] for number, after, upto in ranges]}  # fmt: skip
+    status = "snapshotting" if ranges else "streaming"
+    return canonical_json({"version": 2, "status": status, "jobs": [job] if ranges else []})
+
+
+def test_a_table_has_ranges_while_it_is_read_and_is_reported_while_a_chunk_is_under_way() -> None:
+    measures = TaskMeasures(0, "postgres", [PARTITION], 1, monotonic=lambda: 1.0, now_ms=lambda: 1)
+    report = SourceReport(values(), "postgres", measures, str)
+    publication = Publication(PARTITION, [], 0, 0, (), Place(0, 1), None, {}, None, PublicationTally())
+    reads: list[ReadUnderWay] = []
+    measures.reads(lambda: reads)
+
+    def look(state: Json | None = None) -> dict[str, Any]:
+        if state is not None:
+            measures.published([replace(publication, states={ORDERS: state})], 0.0)
+        return {name: table for name, table in report.look(False).tables.items() if table}
+
+    [table] = look(saved((0, None, "10"), (1, "10", "20"))).values()
+    assert [one["percent"] for one in table["ranges"]] == [0, 0]
+    reads.append(ReadUnderWay(ORDERS, 1, Ticket("t/1"), WindowStage.WAITING, 5))
+    [table] = look().values()
+    assert (table["ranges"][1]["held"], table["waits_since_ms"] is not None) == (5, True), (
+        "no commit was needed"
+    )
+    reads.clear()
+    [table] = look(saved((1, "15", "20"))).values()
+    assert [one["percent"] for one in table["ranges"]] == [100, 50]
+    [table] = look(saved()).values()
+    assert (table["state"], "ranges" in table) == ("streaming", False)
+    assert look() == {}, "and nothing of it is looked at again"
