@@ -15,7 +15,6 @@ table_page          what one table shows
 heat_figures        what the map of tables is coloured by
 sent_form           the fields of a form
 page_words          states in words with their icons, and numbers as people read them
-charts              the geometry of charts, drawn by the server as SVG
 templates, static   the HTML, one style sheet, a few lines of JavaScript, and htmx
 
 No page asks a database, Kafka or a target.  Each works without JavaScript; with it, it renews itself.
