@@ -13,7 +13,7 @@ pipelines_page      what the list of pipelines shows
 pipeline_page       what one pipeline shows
 table_page          what one table shows
 heat_figures        what the map of tables is coloured by
-sent_form           the fields of a form
+access              the fields of forms
 page_words          states in words with their icons, and numbers as people read them
 templates, static   the HTML, one style sheet, a few lines of JavaScript, and htmx
 

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
+from wrackline.control.console.access.sent_form import read_form
 from wrackline.control.console.page_frame import PageFrame
-from wrackline.control.console.sent_form import read_form
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.redaction import shown_name

@@ -18,10 +18,10 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
+from wrackline.control.console.access.sent_form import read_form
 from wrackline.control.console.page_frame import PageFrame
 from wrackline.control.console.rows.request_form import RequestForm, form_of, signal_of
 from wrackline.control.console.rows.rows_page import rows_page
-from wrackline.control.console.sent_form import read_form
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.control.runtime.services.signalling import signal_body
