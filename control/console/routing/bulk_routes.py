@@ -1,6 +1,6 @@
 """What is asked of several pipelines at once: `POST /console/p/do/{verb}`, with a field for each chosen one.
 
-In: the connectors.  Out: the route.  What can't be done is said of each pipeline, and the others are done.
+In: the connectors.  Out: the route.  What can't be done is counted, and the others are done.
 """
 
 from typing import Final
