@@ -61,10 +61,12 @@ def test_what_a_half_reports_is_followed_and_survives_its_process(
     assert known().report["databases"][world.database.name]["position"]
     assert known().report["pid"] == first.process.pid
     wait_until(lambda: known().report["databases"][world.database.name]["end_bytes"])
-    wait_until(lambda: bool(follower.receipts(world.prefix)))
-    [initial] = follower.receipts(world.prefix)
-    wait_until(lambda: follower.receipts(world.prefix)[0].state is RequestState.SUCCEEDED)
-    assert [line.name for line in initial.tables] == [f"{world.database.name}.public.orders"]
+    assert follower.receipts(world.prefix) == ()
+
+    assert world.command("snapshot", "start", "public.orders", "--id", "again").returncode == 0
+    wait_until(lambda: [one.over for one in follower.receipts(world.prefix)] == [True])
+    [receipt] = follower.receipts(world.prefix)
+    assert (receipt.id, receipt.state, receipt.tables[0].rows) == ("again", RequestState.SUCCEEDED, 3)
 
     first.process.send_signal(signal.SIGKILL)
     first.process.wait()

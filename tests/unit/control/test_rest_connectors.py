@@ -10,6 +10,7 @@ from tests.fixtures.others import TARGET, Install
 from tests.unit.control.test_rest import JSON, Client
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connectors import GroupMember
 from wrackline.control.runtime.rest.routes import connector_routes, plugin_routes
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
@@ -48,6 +49,9 @@ class Crew:
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
         self.wished.append((name, wish))
         self.tasks.append(task)
+
+    def members(self) -> Sequence[GroupMember]:
+        return []
 
     def topics(self, name: str) -> Sequence[str]:
         return [f"{name}.d.public.b", f"{name}.d.public.a"]

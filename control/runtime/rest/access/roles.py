@@ -153,7 +153,7 @@ _TABLE: Final = {
             for draft in ("", "drafts/{id}/")
             for question in ("listTables", "describeTable", "assessPipeline", "assessTable")
         ),
-        "POST /console/do/{verb}",
+        "POST /console/p/do/{verb}",
         "POST /console/p/{name}/snapshot",
         "POST /console/p/{name}/snapshot/do/{verb}",
     ),
