@@ -16,7 +16,7 @@ from wrackline.schemas.settings.declared.source_settings import NAMING
 from wrackline.schemas.settings.declared.target_settings import EXCLUSIVE, KEEPING, TARGET
 from wrackline.schemas.settings.declared.unhonoured_settings import UNHONOURED
 from wrackline.schemas.settings.filters import HASH, HASH_V2, KEYS, STARS, TRUNCATE, UNFIT, OnUnfit, mask_of
-from wrackline.schemas.settings.setting import Declared, Importance, Setting
+from wrackline.schemas.settings.setting import Declared, Importance, Setting, ends_with_table
 from wrackline.schemas.settings.value_kinds import (
     SettingKind,
     at_least,
@@ -230,6 +230,17 @@ _EVENTS = (
         "Events",
         validator=each(one_of("c", "u", "d", "t", "none")),
         recommended=("none", "c", "u", "d", "t"),
+    ),
+    Setting(
+        "skipped.operations.<table>",
+        SettingKind.LIST,
+        "Operations of one table, written as schema.table, that are not published besides those of"
+        " skipped.operations.",
+        None,
+        LOW,
+        "Events",
+        validator=each(one_of("c", "u", "d", "t")),
+        named=ends_with_table("skipped.operations"),
     ),
     Setting(
         "skip.messages.without.change",
@@ -482,7 +493,7 @@ CORE = Declared(
 FEEDS = Declared(  # a pipeline whose events other programs wrote: it has no source, and no registry
     settings=(
         *(one for one in _PIPELINE if one.name == "name" or one.name.startswith("secrets.")),
-        *(one for one in TARGET if one.name != "target.schema.change.behavior"),
+        *(one for one in TARGET if not one.name.startswith("target.schema.change.")),
         *CONSUME,
         *KAFKA_CLIENT.settings,
     ),

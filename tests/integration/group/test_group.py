@@ -73,7 +73,8 @@ def test_positions_are_edited_while_a_connector_is_stopped(world: GroupWorld) ->
     assert [one["position"]["epoch"] for one in history] == [kept["offset"]["epoch"]]
     early = asked("POST", f"{offsets}/rewind", {"to": "2001-01-01"})
     assert (early[0], early[1]["code"]) == (409, "offsets.not_kept")
-    print(asked("POST", f"{offsets}/rewind?dry_run=true", now))
+    ahead = asked("POST", f"{offsets}/rewind?dry_run=true", now)
+    assert (ahead[0], ahead[1]["code"]) == (409, "pg.slot_ahead"), "the source can't begin there"
     generation = f"{worker.url}/v1/contexts/default/apps/{name}/generations/1/instances/0/offset"
     assert asked("GET", generation)[1] == {"offset": kept["offset"]}
     assert asked("PUT", generation, {"offset": kept["offset"]})[0] == 200
