@@ -10,12 +10,14 @@ from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
 from wrackline.control.runtime.check.assessment import PATIENCE, PROBE_PATIENCE, assess
 from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.logs.sent_lines import logs_topic
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE, NO_TARGET
 from wrackline.control.runtime.services.signalling import send_signal
 from wrackline.control.runtime.services.status import PipelineStatus, pipeline_status
 from wrackline.control.runtime.services.table_wishes import send_wish
 from wrackline.producers.connect.child import Begin
+from wrackline.producers.kafka.client import Client
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 from wrackline.schemas.kafka.receipts import Receipt
@@ -51,6 +53,7 @@ class Followed(NamedTuple):
     kind: str  # of the source
     target: str | None  # its kind
     server: str = ""  # what its topics begin with
+    logs: str | None = None  # the topic of its lines
 
 
 class BoardView(NamedTuple):
@@ -95,6 +98,11 @@ class WorkerViews:
         self._follow(name)
         return self._boards.receipts(name)
 
+    def lines(self, name: str) -> Sequence[bytes] | None:
+        """Return the newest lines of both halves, oldest first; None: they are not sent."""
+        topic = self._follow(name).logs
+        return None if topic is None else self._boards.lines(topic)
+
     def wish_table(self, name: str, table: str, wish: TableWish, by: str) -> None:
         """Write a wish for a table that the board knows."""
         if name not in self._pipelines.names():
@@ -127,7 +135,7 @@ class WorkerViews:
                 self._boards.leave(name)
         with self._lock:
             for name in self._followed.keys() - set(names):
-                del self._followed[name]
+                self._leave_lines(self._followed.pop(name))
                 self._histories.pop(name, None)
                 self._boards.leave(name)
             followed = list(self._followed)
@@ -140,11 +148,20 @@ class WorkerViews:
             version, known = self._pipelines.version(name), self._followed.get(name)
             if known is None or known.version != version:
                 pipeline = self._pipelines.pipeline(name)
-                values = pipeline.good()
+                values, kind = pipeline.good(), pipeline.source or ""
                 self._boards.follow(name, values)
-                known = Followed(version, pipeline.source or "", pipeline.target, values.text("topic.prefix"))
-                self._followed[name] = known
+                if known is not None:
+                    self._leave_lines(known)
+                server, lines = values.text("topic.prefix"), logs_topic(values)
+                known = self._followed[name] = Followed(version, kind, pipeline.target, server, lines)
+                if lines is not None:
+                    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+                    self._boards.follow_lines(lines, client)
             return known
+
+    def _leave_lines(self, followed: Followed) -> None:
+        if followed.logs is not None:
+            self._boards.leave_lines(followed.logs)
 
 
 @contextmanager

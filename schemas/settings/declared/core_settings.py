@@ -43,6 +43,16 @@ URLS = each(
 
 _PIPELINE = (
     Setting(
+        "logs.topic",
+        SettingKind.STRING,
+        "Whether both halves also send what they log to the topic wrackline-<name>-logs, which is kept for"
+        " three days and shown by REST. off: it is on standard error alone.",
+        "on",
+        LOW,
+        validator=one_of("on", "off"),
+        recommended=("on", "off"),
+    ),
+    Setting(
         "name",
         SettingKind.STRING,
         "The pipeline's name in commands, over REST and in the offsets topic.",

@@ -144,6 +144,31 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "ChangedOffsets": _object(
         offsets=_list(_object(partition=_map(_TEXT), offset={"type": ["object", "null"]}))
     ),
+    "Lines": _object(
+        sent={"type": "boolean", "description": "false: logs.topic is off"},
+        lines=_list(
+            {
+                "type": "object",
+                "required": ["ts_ms", "line"],
+                "properties": {"ts_ms": {"type": "integer"}, "line": _TEXT},
+            }
+        ),
+        left_out={"type": "integer", "description": "older ones that limit leaves out"},
+    ),
+    "AuditEntries": _object(
+        entries=_list(
+            _object(
+                ts_ms={"type": "integer"},
+                level=_TEXT,
+                event=_TEXT,
+                line=_TEXT,
+                by=_TEXT,
+                what=_TEXT,
+                status={"type": "integer"},
+            )
+        ),
+        left_out={"type": "integer", "description": "older ones that limit leaves out"},
+    ),
     "OffsetHistory": _object(
         history=_list(
             _object(
