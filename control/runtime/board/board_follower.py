@@ -76,12 +76,13 @@ class BoardFollower:
         """Follow a topic of lines no more."""
         with self._lock:
             if self._trails.pop(topic, None) is not None:
-                for reader in self._readers.values():
-                    reader.remove(topic)
-                self._end_idle()
+                for reader in list(self._readers.values()):
+                    if any(one.topic == topic for one in reader.wanted):
+                        reader.remove(topic)
+                        self._end_if_idle(reader)
 
-    def _end_idle(self) -> None:
-        for reader in [one for one in self._readers.values() if not one.wanted]:
+    def _end_if_idle(self, reader: "_Reader") -> None:
+        if not reader.wanted:
             reader.ending.set()
             del self._readers[reader.known]
 
@@ -104,7 +105,7 @@ class BoardFollower:
                     reader.remove(topic)
                 self._board.forget(pipeline)
                 del self._receipts[pipeline]
-                self._end_idle()
+                self._end_if_idle(reader)
 
     def is_read(self, pipeline: str) -> bool:
         """Whether all that was there when it was followed has been read."""

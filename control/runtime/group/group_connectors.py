@@ -134,6 +134,11 @@ class GroupConnectors:
         return office.url
 
     @property
+    def writes(self) -> bool:
+        """Whether this worker is the coordinator."""
+        return self._holds
+
+    @property
     def led(self) -> bool:
         """Whether it is known which worker writes."""
         try:

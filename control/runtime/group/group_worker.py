@@ -34,9 +34,10 @@ from wrackline.control.runtime.group.threads import Threads
 from wrackline.control.runtime.group.worker_tasks import WorkerTasks, task_numbers
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
+from wrackline.control.runtime.logs.trail_writer import open_trail
+from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.probe.assess import try_settings
 from wrackline.control.runtime.rest.model.drafts import DraftAccess
-from wrackline.control.runtime.logs.trail_writer import open_trail
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
@@ -127,7 +128,9 @@ def join_group(
         crew = GroupConnectors(group, cluster, hands, follower, tell, threads)
         boards = BoardFollower()
         opened.callback(boards.close)
-        looks = WorkerViews(crew, boards, partial(_assess, nursery, group, crew))
+        notifier = Notifier(lambda: crew.writes, telling.wrong)
+        opened.callback(notifier.close)
+        looks = WorkerViews(crew, boards, partial(_assess, nursery, group, crew), notifier)
         asks = _GroupRequests(crew, tell)
         drafts = GroupDrafts(group.id, crew, hands, typed_secrets=group.typed_secrets)
         access = DraftAccess(drafts, crew.names, crew.check, partial(_begin_call, nursery, group))

@@ -66,7 +66,7 @@ class TrailWriter:
                 if producer is None and self._waiting:
                     producer = self._prepared()
                 if producer is not None:
-                    self._send(producer)
+                    self._send(producer, last=ended)
             except (WracklineError, KafkaException) as error:
                 _LOG.debug("lines can't be sent to %s now: %s", self._topic, type(error).__name__)
                 ended = ended or self._ending.wait(_AGAIN_S)
@@ -77,9 +77,9 @@ class TrailWriter:
         offsets_topic.prepare_trail(AdminClient(self._client.admin()), self._topic, self._days * _DAY_MS)
         return Producer(self._client.reporter("trail"))
 
-    def _send(self, producer: Producer) -> None:
+    def _send(self, producer: Producer, *, last: bool) -> None:
         with self._lock:
-            self._keep(self._rate.due(self._clock()))
+            self._keep(self._rate.due(self._clock() + last))  # at the end, the second is taken for over
         while self._waiting and len(producer) < KEPT:
             line = self._waiting.popleft()
             producer.produce(self._topic, line, partition=0, on_delivery=partial(self._delivered, line))

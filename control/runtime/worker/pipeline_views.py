@@ -11,6 +11,8 @@ from wrackline.control.runtime.board.board_summary import PipelineHistory, summa
 from wrackline.control.runtime.check.assessment import PATIENCE, PROBE_PATIENCE, assess
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.logs.sent_lines import logs_topic
+from wrackline.control.runtime.notices.notice_settings import NoticeSettings
+from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE, NO_TARGET
 from wrackline.control.runtime.services.signalling import send_signal
@@ -54,6 +56,7 @@ class Followed(NamedTuple):
     target: str | None  # its kind
     server: str = ""  # what its topics begin with
     logs: str | None = None  # the topic of its lines
+    notices: NoticeSettings | None = None
 
 
 class BoardView(NamedTuple):
@@ -68,9 +71,14 @@ class WorkerViews:
     """Looks at these pipelines; any thread may ask."""
 
     def __init__(
-        self, pipelines: KnownPipelines, boards: BoardFollower, assessing: Callable[[str, bool], Begin]
+        self,
+        pipelines: KnownPipelines,
+        boards: BoardFollower,
+        assessing: Callable[[str, bool], Begin],
+        notifier: Notifier,
     ) -> None:
-        """Take also what starts the process that checks a pipeline, and may try its servers."""
+        """Take also what checks a pipeline, and may try its servers, in a process, and what tells of changes."""
+        self._notifier = notifier
         self._pipelines, self._boards, self._assessing = pipelines, boards, assessing
         self._followed: dict[str, Followed] = {}
         self._histories: dict[str, PipelineHistory] = {}
@@ -137,11 +145,14 @@ class WorkerViews:
             for name in self._followed.keys() - set(names):
                 self._leave_lines(self._followed.pop(name))
                 self._histories.pop(name, None)
+                self._notifier.forget(name)
                 self._boards.leave(name)
             followed = list(self._followed)
         for name in filter(self._boards.is_read, followed):
             with self._boards.held(name) as halves:
                 self._histories.setdefault(name, PipelineHistory()).add(summarise(halves, now_ms()))
+                if (settings := self._followed.get(name)) is not None:
+                    self._notifier.look(name, settings.notices, halves, now_ms())
 
     def _follow(self, name: str) -> Followed:
         with self._lock:
@@ -153,7 +164,9 @@ class WorkerViews:
                 if known is not None:
                     self._leave_lines(known)
                 server, lines = values.text("topic.prefix"), logs_topic(values)
-                known = self._followed[name] = Followed(version, kind, pipeline.target, server, lines)
+                known = self._followed[name] = Followed(
+                    version, kind, pipeline.target, server, lines, NoticeSettings.of(values)
+                )
                 if lines is not None:
                     client = Client(values.below("kafka."), values.integer("max.row.bytes"))
                     self._boards.follow_lines(lines, client)

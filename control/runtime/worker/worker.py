@@ -11,9 +11,8 @@ for requests by REST.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial, reduce
 from pathlib import Path
@@ -29,6 +28,7 @@ from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
+from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.probe.assess import try_file
 from wrackline.control.runtime.rest.model.drafts import DraftAccess
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
@@ -119,7 +119,9 @@ def work(
             }
             boards = BoardFollower()
             opened.callback(boards.close)
-            looks = WorkerViews(crew, boards, partial(_assess, nursery, files))
+            notifier = Notifier(lambda: True, telling.wrong)
+            opened.callback(notifier.close)
+            looks = WorkerViews(crew, boards, partial(_assess, nursery, files), notifier)
             drafts = _draft_access(next(iter(pipelines)).absolute().parent, crew, nursery)
             more = () if pages is None else pages(crew, looks, drafts)
             kept: deque[bytes] = deque(maxlen=_WRITES)

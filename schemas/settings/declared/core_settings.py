@@ -11,6 +11,7 @@ from wrackline.schemas.settings.declared.handling_mode_settings import MODES
 from wrackline.schemas.settings.declared.kafka_client_settings import KAFKA_CLIENT
 from wrackline.schemas.settings.declared.lineage_settings import LINEAGE, LINEAGE_EXCLUSIVE, LINEAGE_NEEDS
 from wrackline.schemas.settings.declared.not_yet_settings import NOT_YET
+from wrackline.schemas.settings.declared.notify_settings import NOTIFY, NOTIFY_NEEDS
 from wrackline.schemas.settings.declared.snapshot_settings import SNAPSHOT, SNAPSHOT_EXCLUSIVE, SNAPSHOT_NEEDS
 from wrackline.schemas.settings.declared.source_settings import NAMING
 from wrackline.schemas.settings.declared.target_settings import EXCLUSIVE, KEEPING, TARGET
@@ -484,13 +485,14 @@ CORE = Declared(
         *_FAILURES,
         *_METRICS,
         *LINEAGE,
+        *NOTIFY,
         *TARGET,
         *KEEPING,
         *CONSUME,
         *KAFKA_CLIENT.settings,
     ),
     at_most=KAFKA_CLIENT.at_most,
-    needs=(*KAFKA_CLIENT.needs, *SNAPSHOT_NEEDS, *LINEAGE_NEEDS),
+    needs=(*KAFKA_CLIENT.needs, *SNAPSHOT_NEEDS, *LINEAGE_NEEDS, *NOTIFY_NEEDS),
     exclusive=(
         *((f"{what}.include.list", f"{what}.exclude.list") for what in ("schema", "table", "column")),
         EXCLUSIVE,

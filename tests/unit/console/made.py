@@ -14,6 +14,7 @@ from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GroupM
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint, open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.control.runtime.services.offsets import PastPosition
 from wrackline.control.runtime.worker.pipeline_views import BoardView, Followed
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -74,6 +75,10 @@ class MadeCrew:
 
     def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
         return [({"server": name}, {})]
+
+    def offset_history(self, name: str) -> Sequence[PastPosition]:
+        del name
+        return []
 
 
 class MadeViews:
