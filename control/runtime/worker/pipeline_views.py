@@ -77,7 +77,7 @@ class WorkerViews:
         assessing: Callable[[str, bool], Begin],
         notifier: Notifier,
     ) -> None:
-        """Take also what checks a pipeline, and may try its servers, in a process, and what tells of changes."""
+        """Take also what starts the process that checks a pipeline, and what tells of changes."""
         self._notifier = notifier
         self._pipelines, self._boards, self._assessing = pipelines, boards, assessing
         self._followed: dict[str, Followed] = {}
