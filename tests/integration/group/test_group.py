@@ -88,6 +88,23 @@ def test_positions_are_edited_while_a_connector_is_stopped(world: GroupWorld) ->
     assert asked("DELETE", offsets)[0] == 200
     assert asked("GET", offsets)[1]["offsets"] != [kept]
 
+    def writes(of: Worker) -> set[tuple[str, int]]:
+        return {(one["what"], one["status"]) for one in asked("GET", f"{of.url}/audit")[1]["entries"]}
+
+    path = f"/connectors/{name}"
+    done_here = {
+        (f"PUT {path}/stop", 204),
+        (f"PATCH {path}/offsets", 200),
+        (f"POST {path}/offsets/rewind", 400),
+    }
+    wait_until(lambda: done_here <= writes(worker))
+    assert worker.stop() == Exit.OK
+    other = world.start()
+    wait_until(lambda: (f"DELETE {path}/offsets", 200) in writes(other))
+    lines = asked("GET", f"{other.url}{path}/logs?limit=1000")[1]["lines"]
+    assert {"owner", "stopped"} <= {one["event"] for one in lines}
+    assert CANARY not in str(lines)
+
 
 def test_workers_share_connectors_and_take_over_from_one_that_leaves_or_is_killed(world: GroupWorld) -> None:
     """T-C01."""
