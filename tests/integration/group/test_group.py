@@ -1,5 +1,7 @@
 """Workers in a group, as processes: they share the connectors, and take them over from one that is gone."""
 
+from typing import Any
+
 import pytest
 from confluent_kafka.admin import AdminClient
 
@@ -101,9 +103,13 @@ def test_positions_are_edited_while_a_connector_is_stopped(world: GroupWorld) ->
     assert worker.stop() == Exit.OK
     other = world.start()
     wait_until(lambda: (f"DELETE {path}/offsets", 200) in writes(other))
-    lines = asked("GET", f"{other.url}{path}/logs?limit=1000")[1]["lines"]
-    assert {"owner", "stopped"} <= {one["event"] for one in lines}
-    assert CANARY not in str(lines)
+
+    def lines() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = asked("GET", f"{other.url}{path}/logs?limit=1000")[1]["lines"]
+        return found
+
+    wait_until(lambda: {"owner", "stopped"} <= {one["event"] for one in lines()})
+    assert CANARY not in str(lines())
 
 
 def test_workers_share_connectors_and_take_over_from_one_that_leaves_or_is_killed(world: GroupWorld) -> None:
