@@ -38,7 +38,7 @@ class Notifier:
     def __init__(self, may_send: Callable[[], bool], tell: Tell, first_wait: float = _FIRST_S) -> None:
         """Take whether this worker is the one that sends, and what gets a failure."""
         self._may_send, self._tell, self._first_wait = may_send, tell, first_wait
-        self._told: dict[str, tuple[NoticeSettings, NoticeRules, _Outgoing]] = {}
+        self._of_pipelines: dict[str, tuple[NoticeSettings, NoticeRules, _Outgoing]] = {}
 
     def look(
         self, name: str, settings: NoticeSettings | None, halves: Mapping[Half, HalfBoard], at_ms: int
@@ -47,24 +47,24 @@ class Notifier:
         if settings is None or not self._may_send():
             self.forget(name)
             return
-        known = self._told.get(name)
+        known = self._of_pipelines.get(name)
         if known is None or known[0] != settings:
             self.forget(name)
             rules = NoticeRules(name, settings.wanted, settings.again_ms)
-            known = self._told[name] = settings, rules, self._outgoing(name, settings)
+            known = self._of_pipelines[name] = settings, rules, self._outgoing(name, settings)
         _, rules, outgoing = known
         for notice in rules.changes(conditions(name, halves, at_ms), at_ms):
             outgoing.offer(FORMS[settings.form](notice))
 
     def forget(self, name: str) -> None:
         """End what is sent of a pipeline."""
-        known = self._told.pop(name, None)
+        known = self._of_pipelines.pop(name, None)
         if known is not None:
             known[2].ending.set()
 
     def close(self) -> None:
         """End all; what waits is dropped, and the next worker that sends begins with what stands then."""
-        for name in list(self._told):
+        for name in list(self._of_pipelines):
             self.forget(name)
 
     def _outgoing(self, name: str, settings: NoticeSettings) -> "_Outgoing":
