@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from wrackline.control.runtime.rest.describe.json_schemas import Schema
+from wrackline.control.runtime.rest.describe.schema_parts import Schema
 
 
 @dataclass(frozen=True, slots=True)
