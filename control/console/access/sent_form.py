@@ -11,8 +11,8 @@ from fastapi import Request
 
 from wrackline.control.runtime.rest.model.body import body_of
 
-_MOST: Final = 16 << 10  # bytes
-_FIELDS: Final = 100
+_MOST: Final = 300_000  # bytes: a draft may have nearly so many, and so may the names of many tables
+_FIELDS: Final = 2_000
 _TYPE: Final = "application/x-www-form-urlencoded"
 
 

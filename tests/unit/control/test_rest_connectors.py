@@ -15,6 +15,7 @@ from wrackline.control.runtime.rest.routes import connector_routes, plugin_route
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.control.runtime.services.offsets import PastPosition
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.pipelines.pipeline import check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
@@ -58,6 +59,10 @@ class Crew:
 
     def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
         return [({"server": name, "database": "d"}, {"lsn": "0/1"})]
+
+    def offset_history(self, name: str) -> Sequence[PastPosition]:
+        del name
+        return []
 
 
 TABLES = {"count": 1, "first": [{"table": "t", "code": "a.b", "sentence": "s", "hint": "h"}]}
