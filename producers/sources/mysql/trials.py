@@ -165,7 +165,7 @@ class MySqlTrials:
             events = _events(packets, self._settings.integer("max.row.bytes"))
             if table is None:
                 next(events)
-            elif not any(_rows_of(table, events, mariadb=facts.flavour is Flavour.MARIADB)):
+            elif not list(_rows_of(table, events, mariadb=facts.flavour is Flavour.MARIADB)):
                 raise LOG_UNSEEN(table=table)
         written = "no" if table is None else str(table)
         return {"seconds": round(time.monotonic() - began, 3), "written": written}
