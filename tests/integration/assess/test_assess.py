@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +76,9 @@ def test_an_administrator_who_is_not_let_in_is_an_error_of_the_fix(world: PgAsse
 
 
 @pytest.fixture(params=["postgres", "iceberg", "delta"])
-def with_target(world: PgAssessWorld, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[WithTarget]:
+def with_target(world: PgAssessWorld, tmp_path: Path, request: pytest.FixtureRequest) -> WithTarget:
     """The same pipeline with a target."""
-    yield WithTarget(world, request.param, tmp_path / "warehouse")
+    return WithTarget(world, request.param, tmp_path / "warehouse")
 
 
 @pytest.mark.full

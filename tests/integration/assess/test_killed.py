@@ -3,8 +3,8 @@
 import os
 import signal
 import subprocess
-import urllib.request
 from pathlib import Path
+from urllib.request import urlopen
 
 import orjson
 import pytest
@@ -26,7 +26,7 @@ def assess(world: AssessWorld, kill: str = "") -> subprocess.CompletedProcess[st
 
 
 def subjects(registry: SchemaRegistry, name: str) -> set[str]:
-    with urllib.request.urlopen(f"{registry.url}/subjects?deleted=true", timeout=30) as answer:
+    with urlopen(f"http://127.0.0.1:{registry.port}/apis/ccompat/v7/subjects?deleted=true") as answer:
         return {one for one in orjson.loads(answer.read()) if name in one}
 
 

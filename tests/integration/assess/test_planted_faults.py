@@ -71,13 +71,10 @@ GATE = {"pg.select_missing", "pg.replication_refused", "pg.publication_forbidden
 TARGET = {"target.kind": "postgres", "target.hostname": "127.0.0.1", "target.sslmode": "disable"}
 
 
-def marked(faults: Iterable[Fault]) -> Iterator[object]:
-    """Leave all but a few to the full run: each takes a second or two."""
-    for fault in faults:
-        yield pytest.param(fault, marks=() if fault.id in GATE else pytest.mark.full)
+MARKED = [pytest.param(one, marks=() if one.id in GATE else pytest.mark.full) for one in POSTGRES]
 
 
-@pytest.mark.parametrize("fault", marked(POSTGRES), ids=str)
+@pytest.mark.parametrize("fault", MARKED, ids=str)
 def test_a_fault_is_found_before_a_start_and_gone_once_it_is_mended(
     world: PgAssessWorld, fault: Fault
 ) -> None:
