@@ -80,7 +80,9 @@ class PipelineTrials:
     def try_kafka(self) -> None:
         """Try a transaction, with a record as large as the largest row that was read."""
         kafka = KafkaTrial(self._values, lambda: self._rows.widest)
-        if not self._try(kafka.trial()):
+        passed = self._try(kafka.trial())
+        self._more += kafka.findings
+        if not passed:
             return
         self._clocks += filter(None, [kafka.clock])
         self._reckon(kafka.replicas)

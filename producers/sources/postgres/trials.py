@@ -114,7 +114,7 @@ class PgTrials:
         try:
             given = conninfo.conninfo_to_dict(admin.reveal())
             secrets.append(Secret(str(given.get("password") or "")))
-            whole = conninfo.make_conninfo(**{"dbname": self._server.database, **given})
+            whole = conninfo.make_conninfo(**{"dbname": self._server.database, **given})  # type: ignore[arg-type]
             with psycopg.connect(whole, autocommit=True, connect_timeout=int(PATIENCE_S)) as connection:
                 connection.execute("SET lock_timeout = '5s'")
                 connection.execute(statement.encode())

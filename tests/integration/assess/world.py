@@ -120,7 +120,7 @@ class PgAssessWorld(AssessWorld):
     def run(self, *statements: str) -> None:
         """Run as a superuser; `{role}` and `{password}` stand for the pipeline's."""
         for statement in statements:
-            filled = sql.SQL(statement).format(  # type: ignore[arg-type]
+            filled = sql.SQL(statement).format(
                 role=sql.Identifier(self.role),
                 password=sql.Literal(PASSWORD),
                 database=sql.Identifier(self.database.name),
