@@ -9,12 +9,13 @@ from wrackline.control.runtime.probe.clocks import ClockReading, clock_findings
 from wrackline.control.runtime.probe.forecast import Forecast, MeasuredRead, forecast, forecast_findings
 from wrackline.control.runtime.probe.mending import apply_fixes, statements_of
 from wrackline.control.runtime.probe.rows_trial import choose_tables
-from wrackline.control.runtime.probe.verdict import Verdict, acceptances, accepted_ids, verdict_of
+from wrackline.control.runtime.probe.verdict import GateVerdict, acceptances, accepted_ids, verdict_of
 from wrackline.producers.contract.trials import LogPace, TableSize, Trial
 from wrackline.producers.sources.mysql.check import check_rules as mysql_rules
 from wrackline.producers.sources.mysql.check import check_table_rules
 from wrackline.producers.sources.mysql.trials import ADMIN_REFUSED
 from wrackline.producers.sources.postgres.check import check_rules as pg_rules
+from wrackline.producers.sources.postgres.check import check_table_rules as pg_table_rules
 from wrackline.schemas.language.findings import Finding, Rule, Severity, fix
 from wrackline.schemas.redaction import Secret
 from wrackline.schemas.tables.table import Column, TableId, TableSchema
@@ -110,10 +111,10 @@ WARNED, FAILED = finding("a.warned", Severity.WARNING), finding("a.failed", Seve
 
 
 def test_a_warning_closes_the_gate_until_it_is_accepted_with_a_reason() -> None:
-    assert verdict_of([WARNED], {}) is Verdict.WARNINGS
+    assert verdict_of([WARNED], {}) is GateVerdict.WARNINGS
     accepted = accepted_ids(("a.warned=the disk has an alarm = at 70 %", "a.gone=old"))
     assert accepted == {"a.warned": "the disk has an alarm = at 70 %", "a.gone": "old"}
-    assert verdict_of([WARNED], accepted) is Verdict.GOOD
+    assert verdict_of([WARNED], accepted) is GateVerdict.GOOD
     assert [(one["id"], one["applies"]) for one in acceptances([WARNED], accepted)] == [
         ("a.warned", True),
         ("a.gone", False),
@@ -121,8 +122,8 @@ def test_a_warning_closes_the_gate_until_it_is_accepted_with_a_reason() -> None:
 
 
 def test_an_error_can_not_be_accepted() -> None:
-    assert verdict_of([WARNED, FAILED], {"a.failed": "x", "a.warned": "y"}) is Verdict.ERRORS
-    assert verdict_of([finding("a.info", Severity.INFO)], {}) is Verdict.GOOD
+    assert verdict_of([WARNED, FAILED], {"a.failed": "x", "a.warned": "y"}) is GateVerdict.ERRORS
+    assert verdict_of([finding("a.info", Severity.INFO)], {}) is GateVerdict.GOOD
     assert accepted_ids(None) == {}
 
 
@@ -213,7 +214,7 @@ def test_the_largest_the_widest_and_one_by_chance_are_tried() -> None:
 
 ALL_RULES = [
     rule
-    for module in (pg_rules, mysql_rules, check_table_rules)
+    for module in (pg_rules, pg_table_rules, mysql_rules, check_table_rules)
     for rule in vars(module).values()
     if isinstance(rule, Rule)
 ]
