@@ -81,7 +81,7 @@ class KafkaTrial:
 
     def trial(self) -> Trial:
         """Return the trial."""
-        return Trial("kafka.transaction", "a transaction is committed, another aborted", self._run)
+        return Trial("transaction", "a transaction is committed, another aborted", self._run)
 
     def _run(self) -> Measures:
         admin = AdminClient(self._client.admin())

@@ -77,8 +77,8 @@ class MySqlTrials:
     def trials(self) -> Sequence[Trial]:
         """Return the trials."""
         return (
-            Trial("source.login", "two log-ins at once, with TLS as set", self._log_in),
-            Trial("source.log", "the log is sent to us, and a row of ours is found in it", self._find_row),
+            Trial("login", "two log-ins at once, with TLS as set", self._log_in),
+            Trial("log", "the log is sent to us, and a row of ours is found in it", self._find_row),
         )
 
     def clock_ms(self) -> int:

@@ -79,8 +79,8 @@ class PgTrials:
     def trials(self) -> Sequence[Trial]:
         """Return the trials."""
         return (
-            Trial("source.login", "two log-ins at once, with TLS as set", self._log_in),
-            Trial("source.log", "a message is found again in the log", self._find_message),
+            Trial("login", "two log-ins at once, with TLS as set", self._log_in),
+            Trial("log", "a message is found again in the log", self._find_message),
         )
 
     def clock_ms(self) -> int:

@@ -37,11 +37,11 @@ def test_a_warning_closes_the_gate_until_its_reason_is_in_the_file(world: PgAsse
     found = document(said)
     assert (found["ok"], found["verdict"], found["applied"]) == (True, "warnings", [])
     assert [(one["id"], one["ok"], one["failed"]) for one in found["trials"]] == [
-        ("source.login", True, None),
-        ("source.log", True, None),
-        ("source.rows", True, None),
-        ("kafka.transaction", True, None),
-        ("registry.versions", True, None),
+        ("login", True, None),
+        ("log", True, None),
+        ("rows", True, None),
+        ("transaction", True, None),
+        ("versions", True, None),
     ]
     assert found["forecast"]["rows"] == 20
     assert found["forecast"]["kafkaBytes"] > 20 * 5000
@@ -85,7 +85,7 @@ def with_target(world: PgAssessWorld, tmp_path: Path, request: pytest.FixtureReq
 def test_a_target_is_tried_through_its_own_contract(world: PgAssessWorld, with_target: WithTarget) -> None:
     said = assess(world, "--probe", "--json")
     assert said.returncode == Exit.WARNINGS, said.stdout + said.stderr
-    [trial] = (one for one in document(said)["trials"] if one["id"] == "target.merge")
+    [trial] = (one for one in document(said)["trials"] if one["id"] == "merge")
     assert trial["ok"], trial
     assert trial["measures"] == {"rows": 10, "columns": 3}
     assert with_target.tables() == []

@@ -164,7 +164,9 @@ class Looks:
 
     def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
         del name
-        tried = {"verdict": "good", "accepted": [], "trials": [], "forecast": None} if probe else {}
+        tried: dict[str, object] = (
+            {"verdict": "good", "accepted": [], "trials": [], "forecast": None} if probe else {}
+        )
         return {"ok": True, "findings": [], **tried}
 
 
