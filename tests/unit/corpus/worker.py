@@ -164,10 +164,8 @@ class Looks:
 
     def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
         del name
-        tried: dict[str, object] = (
-            {"verdict": "good", "accepted": [], "trials": [], "forecast": None} if probe else {}
-        )
-        return {"ok": True, "findings": [], **tried}
+        more: dict[str, object] = {"verdict": "good", "accepted": [], "trials": [], "forecast": None}
+        return {"ok": True, "findings": [], **(more if probe else {})}
 
 
 @dataclass
