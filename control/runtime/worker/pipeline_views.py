@@ -85,7 +85,7 @@ class WorkerViews:
         working_on_letters: Callable[[str, LetterWork], Begin],
         notifier: Notifier,
     ) -> None:
-        """Take also what starts processes that check a pipeline or work on its letters, and what tells of changes."""
+        """Take also what starts processes that check a pipeline or work on its letters, and who is told."""
         self._notifier = notifier
         self._pipelines, self._boards, self._assessing = pipelines, boards, assessing
         self.letters = LetterDesk(working_on_letters)
