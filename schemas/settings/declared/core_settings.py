@@ -17,6 +17,7 @@ from wrackline.schemas.settings.declared.source_settings import NAMING
 from wrackline.schemas.settings.declared.target_settings import EXCLUSIVE, KEEPING, TARGET
 from wrackline.schemas.settings.declared.unhonoured_settings import UNHONOURED
 from wrackline.schemas.settings.filters import HASH, HASH_V2, KEYS, STARS, TRUNCATE, UNFIT, OnUnfit, mask_of
+from wrackline.schemas.settings.secret_refs import SECURE_PROVIDER
 from wrackline.schemas.settings.setting import Declared, Importance, Setting, ends_with_table
 from wrackline.schemas.settings.value_kinds import (
     SettingKind,
@@ -124,6 +125,17 @@ _PIPELINE = (
         LOW,
         "Pipeline",
         validator=each(matching(r"/.*", "absolute paths")),
+    ),
+    Setting(
+        "secrets.secure.provider",
+        SettingKind.STRING,
+        "What stands behind ${secure(key)}: dir:FOLDER, with a file for each key; env:PREFIX, with a"
+        " variable for each key, in upper case, with _ for - and .; or file:PATH, a properties file. What it"
+        " reads must be allowed too. It takes effect in a pipeline's or a group's file only, not over REST.",
+        SECURE_PROVIDER,
+        LOW,
+        "Pipeline",
+        validator=matching(r"(?:dir|file):/.*|env:\w+", "dir:FOLDER, env:PREFIX or file:PATH"),
     ),
 )
 
