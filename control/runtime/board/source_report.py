@@ -102,7 +102,8 @@ class SourceReport:
             return None
         shown = table_progress(str(table), {"status": "streaming"} if state is None else state)
         left, ranges = self._seconds_left(table, shown), self._ranges_of(table, state or {}, reads)
-        return {**shown, "seconds_left": left, "events": dict(events), **ranges}
+        named = None if shown["renamed_to"] is None else self._name(TableId(*shown["renamed_to"]))
+        return {**shown, "seconds_left": left, "events": dict(events), "renamed_to": named, **ranges}
 
     def _ranges_of(
         self, table: TableId, state: Mapping[str, Any], reads: Sequence[ReadUnderWay]
@@ -156,4 +157,6 @@ def table_progress(table: str, state: Mapping[str, Any]) -> dict[str, Any]:
         "letters": state.get("letters", {}),
         "nulls": state.get("nulls", {}),
         "reason": state.get("reason") or state.get("set_aside"),
+        "dropped": state.get("dropped", False),
+        "renamed_to": state.get("renamed_to"),
     }

@@ -254,7 +254,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             dropped={"type": "integer"},
         ),
     ),
-    "TableWish": _object(table=_TEXT, wish={"type": "string", "enum": ["pause", "resume", "retry"]}),
+    "TableWish": _object(
+        table=_TEXT, wish={"type": "string", "enum": ["pause", "resume", "retry", "keep", "release"]}
+    ),
     "Lag": _object(
         pipeline=_TEXT,
         databases=_map(
