@@ -2,7 +2,7 @@
 
 In: a pipeline's board, which is followed.  Out: for each table of which the source half knows that it was
 dropped or renamed, what is known of it.  A table that is only left out by the filters, or hidden, is not
-among them.
+among them, nor is a renamed one whose rows the settings do not read again under the new name.
 """
 
 import time
@@ -54,7 +54,7 @@ def beginnings(target: HalfBoard) -> Mapping[str, int]:
 
 
 def _is_gone(table: Document) -> bool:
-    return table["state"] == TableStatus.GONE.value and bool(table["dropped"] or table["renamed_to"])
+    return table["state"] == TableStatus.GONE.value and bool(table["dropped"])
 
 
 def _gone(name: str, tables: Mapping[str, Document]) -> GoneTable:

@@ -29,6 +29,7 @@ def test_only_a_table_that_was_dropped_or_renamed_is_gone() -> None:
         half(
             dropped=gone(dropped=True),
             hidden=gone(),
+            unread=gone(renamed_to="back"),
             back={"state": "streaming", "dropped": True},
             aside={"state": "failed", "dropped": True},
         ),
@@ -50,10 +51,13 @@ def test_a_half_is_heard_while_it_runs(state: str, at_ms: int, *, runs: bool) ->
         ({"b": {"state": "snapshotting"}}, GoneTable("b", follows=False)),
         ({"b": {"state": "streaming"}}, GoneTable("b", follows=True)),
         ({}, GoneTable("b", follows=False)),
-        ({"b": gone(renamed_to="c"), "c": {"state": "streaming"}}, GoneTable("c", follows=True)),
+        (
+            {"b": gone(dropped=True, renamed_to="c"), "c": {"state": "streaming"}},
+            GoneTable("c", follows=True),
+        ),
         ({"b": gone(dropped=True)}, GoneTable(None, follows=True)),
         ({"b": gone()}, GoneTable("b", follows=False)),
-        ({"b": gone(renamed_to="a")}, GoneTable("a", follows=False)),
+        ({"b": gone(dropped=True, renamed_to="a")}, GoneTable("a", follows=False)),
     ],
 )
 def test_a_renamed_table_is_followed_to_its_last_name(tables: dict[str, Any], found: GoneTable) -> None:
