@@ -39,7 +39,7 @@ class Departure:
     behaviour: DropBehaviour
     due_ms: int | None  # None: the copy stays
     gone: GoneTable
-    kept: bool = False  # an operator wishes so
+    stays: bool = False  # an operator wishes so
     became: str | None = None  # what has become of the copy
 
     def document(self) -> dict[str, object]:
@@ -49,7 +49,7 @@ class Departure:
             "due_ms": self.due_ms,
             "behavior": self.behaviour.value,
             "renamed_to": self.gone.renamed_to,
-            "kept": self.kept,
+            "kept": self.stays,
             "became": self.became,
         }
 
@@ -70,7 +70,7 @@ class Departures:
         """Take when departures began that an earlier process has announced; on any thread."""
         self._earlier = dict(since_ms)
 
-    def look(self, kept: frozenset[str]) -> frozenset[str]:
+    def look(self, staying: frozenset[str]) -> frozenset[str]:
         """Take what is reported and wished now; return the tables of which something has changed."""
         news = self._news() if self._rules.acts else None
         if news is None:
@@ -78,7 +78,7 @@ class Departures:
         before, self._runs = self.known, news.runs
         self._earlier = {name: since for name, since in self._earlier.items() if name in news.gone}
         self.known = {
-            name: self._departure(name, gone, before.get(name), kept=name in kept)
+            name: self._departure(name, gone, before.get(name), stays=name in staying)
             for name, gone in news.gone.items()
         }
         return frozenset(
@@ -102,12 +102,12 @@ class Departures:
         if name in self.known:
             self.known[name] = replace(self.known[name], became=became)
 
-    def _departure(self, name: str, gone: GoneTable, before: Departure | None, *, kept: bool) -> Departure:
+    def _departure(self, name: str, gone: GoneTable, before: Departure | None, *, stays: bool) -> Departure:
         begun = self._now_ms() if before is None else before.since_ms
         since = min(begun, self._earlier.get(name, begun))
         behaviour = self._rules.of_table(name)
         waits = {DropBehaviour.RENAME: SETTLED_MS, DropBehaviour.DROP: max(SETTLED_MS, self._rules.after_ms)}
-        wait = None if kept else waits.get(behaviour)
+        wait = None if stays else waits.get(behaviour)
         due = None if wait is None else since + wait
         became = None if before is None or due is None else before.became
-        return Departure(since, behaviour, due, gone, kept, became)
+        return Departure(since, behaviour, due, gone, stays, became)

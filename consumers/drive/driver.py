@@ -100,7 +100,7 @@ class DriverWishes(Protocol):
         ...
 
     @property
-    def kept(self) -> frozenset[str]:
+    def staying(self) -> frozenset[str]:
         """The tables whose copies stay when they are gone at the source."""
         ...
 
@@ -113,7 +113,7 @@ class NoWishes:
     """Nobody can wish anything."""
 
     paused: frozenset[str] = frozenset()
-    kept: frozenset[str] = frozenset()
+    staying: frozenset[str] = frozenset()
 
     def take_retries(self) -> frozenset[str]:
         """Return none."""
@@ -246,7 +246,7 @@ class Driver:
 
     def _depart(self) -> None:
         """Take which tables are gone at the source, and look again at each of which that is news."""
-        if self._leaving is None or not (changed := self._leaving.policy.look(self._wishes.kept)):
+        if self._leaving is None or not (changed := self._leaving.policy.look(self._wishes.staying)):
             return
         for topic, table in self._tables.items():
             if _table_of(topic) in changed:

@@ -44,10 +44,10 @@ class WishTopic:
         return self._wishes.paused
 
     @property
-    def kept(self) -> frozenset[str]:
+    def staying(self) -> frozenset[str]:
         """The tables whose copies stay when they are gone at the source; it waits in the same way."""
         self._known.wait(_KNOWN_S)
-        return self._wishes.kept
+        return self._wishes.staying
 
     def take_retries(self) -> frozenset[str]:
         """Return the tables that are to be tried again, each once."""

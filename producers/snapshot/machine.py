@@ -49,9 +49,9 @@ from wrackline.producers.snapshot.gate import Gate
 from wrackline.producers.snapshot.receipt_changes import ReceiptChanges
 from wrackline.producers.snapshot.snapshot_table import BoundOf, SnapshotTable, WantedRead
 from wrackline.producers.snapshot.table_state import (
-    Departure,
     Job,
     Outcome,
+    TableDeparture,
     TableState,
     TableStatus,
     parse_state,
@@ -129,8 +129,8 @@ class Machine:
             Found: self._take_shape,
             Fault: self._fault,
             Appeared: self._appeared,
-            Vanished: lambda step: self._gone(step.table, Departure(step.dropped)),
-            Renamed: lambda step: self._gone(step.old, Departure(dropped=True, renamed_to=step.new)),
+            Vanished: lambda step: self._gone(step.table, TableDeparture(step.dropped)),
+            Renamed: lambda step: self._gone(step.old, TableDeparture(dropped=True, renamed_to=step.new)),
             Commit: self._passing,
             Progress: self._passing,
             Message: self._passing,
@@ -467,7 +467,7 @@ class Machine:
         if step.complete:
             table.followed()
 
-    def _gone(self, table: TableId, departure: Departure) -> None:
+    def _gone(self, table: TableId, departure: TableDeparture) -> None:
         if table in self._tables:
             self._tables[table].gone(departure)
             self.work_index.note(self._tables[table])

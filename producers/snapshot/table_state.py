@@ -117,7 +117,7 @@ class MissingRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class TableDeparture:
     """What is known of a table that is gone; it means nothing once the table is back."""
 
     dropped: bool = False  # no table has its name any more; else it may only be hidden, or left out
@@ -140,7 +140,7 @@ class TableState:
     lacks_more: bool = False  # there may be letters whose keys are not in `lacking`
     gap: bool = False  # some of its log was in no topic: the next whole read begins with a `t` event
     withheld: frozenset[int] = frozenset()  # columns that hold values in the source and are in no event
-    departure: Departure = Departure()
+    departure: TableDeparture = TableDeparture()
 
     @property
     def active(self) -> Job | None:
@@ -261,7 +261,7 @@ def parse_state(kept: Json, table: TableId) -> TableState:
         lacks_more=bool(read.letters) if read.lacks_more is None else read.lacks_more,
         gap=read.gap,
         withheld=frozenset(read.withheld),
-        departure=Departure(read.dropped, read.renamed_to),
+        departure=TableDeparture(read.dropped, read.renamed_to),
     )
 
 

@@ -50,7 +50,7 @@ class TableWishes:
 
     def __init__(self) -> None:
         self.paused: frozenset[str] = frozenset()
-        self.kept: frozenset[str] = frozenset()
+        self.staying: frozenset[str] = frozenset()
 
     def apply(self, key: bytes, value: bytes | None) -> WishKey | None:
         """Take the next record; return what is wished now.
@@ -69,5 +69,5 @@ class TableWishes:
         if about.wish is TableWish.PAUSE:
             self.paused = self.paused | {about.table} if value is not None else self.paused - {about.table}
         if about.wish is TableWish.KEEP:
-            self.kept = self.kept | {about.table} if value is not None else self.kept - {about.table}
+            self.staying = self.staying | {about.table} if value is not None else self.staying - {about.table}
         return None if value is None else about

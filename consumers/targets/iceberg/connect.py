@@ -73,6 +73,10 @@ class IcebergPlace:
         """Return what Spark SQL calls a table of this name in the same namespace."""
         return _join_levels((CATALOG, *self.levels(table), name))
 
+    def within_catalogue(self, table: TableId, name: str) -> str:
+        """Return the same without the catalogue's name, as Spark wants the new name of a table."""
+        return _join_levels((*self.levels(table), name))
+
 
 def can_rename(settings: Values) -> bool:
     """Whether the catalogue renames tables: one of the type hadoop finds them by their folders."""

@@ -15,5 +15,5 @@ def rename(session: SparkSession, table: LakeTable, suffix: str, *, place: Icebe
     source = table.origin.table
     names = suffixed_names(source.name, suffix, place.names)
     free = next(name for name in names if not session.catalog.tableExists(place.quoted_beside(source, name)))
-    session.sql(f"ALTER TABLE {table.name} RENAME TO {place.quoted_beside(source, free)}")
+    session.sql(f"ALTER TABLE {table.name} RENAME TO {place.within_catalogue(source, free)}")
     return place.quoted_beside(source, free)

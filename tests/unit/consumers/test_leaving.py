@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.target_suite import letter
 from tests.fakes.target import FakeTarget, Storage, Table
-from tests.unit.consumers.test_driver import World
+from tests.unit.consumers.test_driver import Wishes, World
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.consumers.contract.drop_rules import DropBehaviour, DropRules
 from wrackline.consumers.contract.plan import Applied, TopicPartition
@@ -180,3 +180,18 @@ def test_the_copy_of_a_renamed_table_goes_after_the_new_one_is_merged() -> None:
 
     world.driver(leaving=world.remover).run(world.until(lambda: "d.p.a dropped" in world.told))
     assert world.copies() == {"b"}
+
+
+def test_a_copy_that_went_is_made_again_from_the_topic_where_an_operator_keeps_it() -> None:
+    world, wishes = begun(), Wishes()
+
+    def over() -> bool:
+        world.now += SETTLED_MS
+        if "d.p.a dropped" in world.told and not wishes.staying:
+            wishes.staying = frozenset({NAME})
+            world.told.append("kept")
+        return bool(wishes.staying) and world.copies() == {"a", "b"}
+
+    world.driver(leaving=world.remover, wishes=wishes).run(world.until(over))
+    assert world.told.index("d.p.a dropped") < world.told.index("kept")
+    assert world.target.applied(table_of(TOPIC)).of_topic(TOPIC) != {}

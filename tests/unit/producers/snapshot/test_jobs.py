@@ -12,10 +12,10 @@ from wrackline.producers.cutting.table_fault import FaultReason
 from wrackline.producers.snapshot import jobs
 from wrackline.producers.snapshot.shape_changes import RefreshNeed
 from wrackline.producers.snapshot.table_state import (
-    Departure,
     Job,
     Outcome,
     PendingRange,
+    TableDeparture,
     TableState,
     render_state,
 )
@@ -135,8 +135,8 @@ def test_a_table_that_is_no_more_lacks_nothing() -> None:
         jobs=(FIRST, replace(ASKED, failed=WHY)), shape=TABLE, lacking=LETTERS, lacks_more=True
     )
     ended = {"first": Outcome.CANCELLED, "ask": Outcome.FAILED}
-    assert jobs.drop_jobs(before, None, Departure(dropped=True)) == TableState(
-        ended=ended, gap=True, departure=Departure(dropped=True)
+    assert jobs.drop_jobs(before, None, TableDeparture(dropped=True)) == TableState(
+        ended=ended, gap=True, departure=TableDeparture(dropped=True)
     )
 
 
