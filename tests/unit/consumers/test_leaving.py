@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.contract.target_suite import letter
 from tests.fakes.target import FakeTarget, Storage, Table
 from tests.unit.consumers.test_driver import Wishes, World
 from wrackline.consumers.contract.batch_scope import BatchRange
@@ -16,6 +15,7 @@ from wrackline.consumers.drive.departures import SETTLED_MS, Departures, GoneTab
 from wrackline.consumers.drive.leaving import ABSENT, DROPPED, CopyRemover
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.kafka.topic_names import table_of
+from wrackline.testing.targets.target_suite import letter
 
 TOPIC, NEIGHBOUR = "s.d.p.a", "s.d.p.b"
 NAME = "d.p.a"

@@ -3,7 +3,6 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.contract.target_suite import TABLE
 from tests.integration.targets.iceberg.world import IcebergWorld, settings
 from wrackline.consumers.contract.plan import OurColumns
 from wrackline.consumers.lake.table_format import LakeTable
@@ -11,6 +10,7 @@ from wrackline.consumers.lake.table_shape import TableAddress, TableOrigin
 from wrackline.consumers.targets.iceberg import connect
 from wrackline.consumers.targets.iceberg.connect import _IN_A_PATH, IcebergPlace
 from wrackline.consumers.targets.iceberg.rename import rename
+from wrackline.testing.targets.target_suite import TABLE
 
 
 @pytest.fixture
