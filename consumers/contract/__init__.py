@@ -8,6 +8,7 @@ here reads Kafka or runs Spark.
     plan          the merge plan, and what a table has applied
     identifiers   the source's column names as a target allows them
     modes         upsert, history or append, and how deletes are kept
+    drop_rules    what becomes of the copy of a table that is gone at the source
     letters       dead letters, and the box that keeps them
     sequences     the sequence of a feed as text and as value
     batch_scope   a range of offsets, and which schemas a batch was written with

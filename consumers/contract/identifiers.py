@@ -7,9 +7,11 @@ refused; so is a name that begins like our own columns.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 from hashlib import sha256
+from itertools import count
 
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.tables.table import TableSchema
@@ -62,6 +64,19 @@ def target_name(name: str, identifiers: Identifiers) -> str:
     while not _fits(legal + ending, identifiers):
         legal = legal[:-1]
     return legal + ending
+
+
+def suffixed_names(name: str, suffix: str, identifiers: Identifiers) -> Iterator[str]:
+    """Yield a legal name that ends with this suffix, then with numbers behind it; a long name is cut."""
+    for number in count(1):
+        ending = suffix if number == 1 else f"{suffix}_{number}"
+        most = identifiers.most_bytes
+        shorter = replace(
+            identifiers,
+            most_characters=identifiers.most_characters - len(ending),
+            most_bytes=None if most is None else most - len(ending),
+        )
+        yield target_name(name, shorter) + ending
 
 
 def target_names(table: TableSchema, identifiers: Identifiers, *, reserved_prefix: str) -> dict[str, str]:

@@ -69,6 +69,7 @@ class Capabilities:
     drops: bool
     widens: frozenset[tuple[Kind, Kind]]  # from, to: the values stay; PostgreSQL writes rows again for some
     modes: frozenset[TableMode] = frozenset({TableMode.UPSERT})
+    sets_aside: bool = False  # a table can be given another name, with all that is in it
     unheld: str = ""  # characters that no text may have; a text with one is refused with CHARACTER_REFUSED
 
 
@@ -160,12 +161,20 @@ class Target(Protocol[Frame, Staged]):
 
 @runtime_checkable
 class Dropping(Protocol):
-    """A target that can take its tables away; it may be left out."""
+    """A target that can take its tables away, or out of the way; it may be left out."""
 
     def drop(self, table: TableId) -> bool:
         """Drop a table of ours with its dead letters and what is kept about it; False: it is not there.
 
         A table that says it is another's raises an error, and stays.
+        """
+        ...
+
+    def set_aside(self, table: TableId, suffix: str) -> str | None:
+        """Give a table of ours another name, which ends so, in one step, and keep nothing about it.
+
+        A name that is taken is left alone, and a number is added.  Return how readers find it; None: it is
+        not there.  Only where `can.sets_aside`; a table that says it is another's raises an error, and stays.
         """
         ...
 

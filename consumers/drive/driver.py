@@ -4,6 +4,7 @@
     pool            one batch of one table each, at most `consume.parallel.tables` at a time; a table whose
                     turn comes late is read up to where the newest look saw its topic
     upkeep          beside both, one table at a time (upkeep_worker.py)
+    departures      a table that is gone at the source, and all merged, may lose its copy (departures.py)
 
 A table fails on its own: retry_state.py says how long it rests.  While Kafka does not answer, no
 table is handed out, and the look is tried again without end.  What is known here of progress (`reached`) only
@@ -16,11 +17,13 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from wrackline.consumers.batch.batch import SPARK_GONE
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.consumers.drive.claim import FENCED
+from wrackline.consumers.drive.departures import Departure
+from wrackline.consumers.drive.leaving import CopyRemover
 from wrackline.consumers.drive.retry_state import RetryLimits, TableRetryState
 from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome, UpkeepWorker
 from wrackline.consumers.kafka.topic_offsets import Ends
@@ -69,6 +72,10 @@ class DriverObserver(Protocol):
         """A table's upkeep has ended."""
         ...
 
+    def departs(self, departures: Mapping[str, Departure], changed: Collection[str]) -> None:
+        """Tables are gone at the source, back again, or their copies are gone; of `changed` it is news."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class DriverPace:
@@ -92,6 +99,11 @@ class DriverWishes(Protocol):
         """The tables of which no batch is begun."""
         ...
 
+    @property
+    def staying(self) -> frozenset[str]:
+        """The tables whose copies stay when they are gone at the source."""
+        ...
+
     def take_retries(self) -> frozenset[str]:
         """Return the tables that are to be tried again, each once."""
         ...
@@ -101,10 +113,17 @@ class NoWishes:
     """Nobody can wish anything."""
 
     paused: frozenset[str] = frozenset()
+    staying: frozenset[str] = frozenset()
 
     def take_retries(self) -> frozenset[str]:
         """Return none."""
         return frozenset()
+
+
+class LeftCopy(NamedTuple):
+    """What a copy has become, of a table that is gone at the source; None: nothing yet."""
+
+    became: str | None
 
 
 @dataclass(slots=True)
@@ -118,21 +137,24 @@ class _DrivenTable:
 class Driver:
     """Drives the tables of one pipeline."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is merged, who is told, and who else decides
         self,
         look: PollEnds,
         merge: Merge,
         pace: DriverPace,
         witness: DriverObserver,
         tending: UpkeepWorker,
+        *,
         clock: Callable[[], float] = time.monotonic,
         wishes: DriverWishes | None = None,
+        leaving: CopyRemover | None = None,
     ) -> None:
+        self._leaving = leaving
         self._wishes: DriverWishes = wishes or NoWishes()
         self._look, self._merge, self._pace, self._witness, self._clock = look, merge, pace, witness, clock
         self._tending = tending
         self._tables: dict[str, _DrivenTable] = {}
-        self._running: dict[Future[BatchRange], str] = {}
+        self._running: dict[Future[BatchRange | LeftCopy], str] = {}
         self._ends: Ends = {}  # as the newest look saw them
         self._outage: TableRetryState = TableRetryState()
 
@@ -144,6 +166,7 @@ class Driver:
     def once(self) -> list[WracklineError]:
         """Bring every table to where its topic is now, in one try each; return what failed."""
         with ThreadPoolExecutor(self._pace.at_once, thread_name_prefix="merge") as pool:
+            self._depart()
             ends = self._look()
             self._hand_out(pool, ends)
             while self._running:
@@ -181,6 +204,7 @@ class Driver:
         now = self._clock()
         if not self._outage.ready(now):
             return
+        self._depart()  # before the ends: the rows of a table that is gone are committed by then
         try:
             ends = self._look()
         except Transient as error:
@@ -203,13 +227,40 @@ class Driver:
             table = self._tables.setdefault(topic, _DrivenTable())
             if paused and _table_of(topic) in paused:
                 continue
-            if topic in under_way or table.reached == wanted or not table.standing.ready(now):
+            if topic in under_way or not table.standing.ready(now):
                 continue
-            self._running[pool.submit(self._timed, table, topic, wanted)] = topic
+            if table.reached != wanted:
+                self._running[pool.submit(self._timed, table, topic, wanted)] = topic
+            elif (departure := self._due(topic)) is not None:
+                self._running[pool.submit(self._leave, topic, wanted, departure)] = topic
 
     def _timed(self, table: _DrivenTable, topic: str, ends: Mapping[int, int]) -> BatchRange:
         table.started = self._clock()
-        return self._merge(topic, self._ends.get(topic, ends))
+        newest, leaving = self._ends.get(topic, ends), self._leaving
+        if leaving is not None and leaving.policy.ends(_table_of(topic)) and not leaving.is_there(topic):
+            return BatchRange(topic, newest, newest)  # what the topic still has makes no new copy
+        return self._merge(topic, newest)
+
+    def _leave(self, topic: str, ends: Mapping[int, int], departure: Departure) -> LeftCopy:
+        return LeftCopy(None if self._leaving is None else self._leaving.leave(topic, ends, departure))
+
+    def _depart(self) -> None:
+        """Take which tables are gone at the source, and look again at each of which that is news."""
+        if self._leaving is None or not (changed := self._leaving.policy.look(self._wishes.staying)):
+            return
+        for topic, table in self._tables.items():
+            if _table_of(topic) in changed:
+                table.reached = None
+        self._witness.departs(self._leaving.policy.known, changed)
+
+    def _due(self, topic: str) -> Departure | None:
+        """Return a departure whose copy may go; that of a renamed table goes after the new one is merged."""
+        found = None if self._leaving is None else self._leaving.policy.due(_table_of(topic))
+        if found is None or found.gone.renamed_to is None:
+            return found
+        new = f"{topic.partition('.')[0]}.{found.gone.renamed_to}"
+        table = self._tables.get(new)
+        return found if table is None or table.reached == self._ends.get(new) else None
 
     def _hear(self, patience: float | None) -> None:
         """Wait for outcomes, for `patience` seconds at most, and record them."""
@@ -226,14 +277,24 @@ class Driver:
                     raise
                 self._note(topic, table, error)
             else:
-                table.reached, table.waits = read.end, read.empty
                 if table.standing.error is not None:
                     table.standing = TableRetryState()
                     self._witness.stands(topic, table.standing)
                     self._witness.recovered(topic)
+                if isinstance(read, LeftCopy):
+                    table.waits = True
+                    self._left(topic, read)
+                    continue
+                table.reached, table.waits = read.end, read.empty and read.end != self._ends.get(topic)
                 if not read.empty:
                     self._witness.merged(topic, read, self._clock() - table.started)
                     self._tending.merged(topic)
+
+    def _left(self, topic: str, copy: LeftCopy) -> None:
+        name, leaving = _table_of(topic), self._leaving
+        if leaving is not None and copy.became is not None:
+            leaving.policy.left(name, copy.became)
+            self._witness.departs(leaving.policy.known, {name})
 
     def _note(self, topic: str, table: _DrivenTable, error: WracklineError) -> None:
         before = table.standing

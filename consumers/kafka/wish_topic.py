@@ -43,6 +43,12 @@ class WishTopic:
         self._known.wait(_KNOWN_S)
         return self._wishes.paused
 
+    @property
+    def staying(self) -> frozenset[str]:
+        """The tables whose copies stay when they are gone at the source; it waits in the same way."""
+        self._known.wait(_KNOWN_S)
+        return self._wishes.staying
+
     def take_retries(self) -> frozenset[str]:
         """Return the tables that are to be tried again, each once."""
         with self._lock:

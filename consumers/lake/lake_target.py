@@ -53,6 +53,7 @@ class LakeTarget(Generic[P]):
             drops=True,
             widens=WIDENS,
             modes=frozenset(TableMode),
+            sets_aside=form.rename is not None,
         )
 
     def held(self, table_id: TableId) -> tuple[PlannedColumn, ...] | None:
@@ -128,6 +129,11 @@ class LakeTarget(Generic[P]):
         self.letters.forget(table_id)
         remove()
         return True
+
+    def set_aside(self, table_id: TableId, suffix: str) -> str | None:
+        """Give the table another name, under which it still says whose copy it was."""
+        table, rename = self.find(table_id), self._form.rename
+        return None if table is None or rename is None else rename(self._session, table, suffix)
 
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Look at the warehouse and at the tables' names."""

@@ -75,6 +75,8 @@ class TableFormat(Generic[P]):
     # Return what removes the table with its files, or refuse before anything is removed.
     removal: Callable[[SparkSession, LakeTable], Callable[[], None]]
     check: Callable[[SparkSession, Sequence[TableId]], Sequence[Finding]]
+    # Give the table another name that ends so, and return that; None: a table can't have another name here.
+    rename: Callable[[SparkSession, LakeTable, str], str] | None = None
 
 
 def unless_overtaken(is_conflict: Callable[[Exception], bool], step: Callable[[], T]) -> T | None:

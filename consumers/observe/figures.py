@@ -9,7 +9,7 @@ by others; this module asks neither Kafka nor the target.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
@@ -115,6 +115,7 @@ class ConsumerFigures:
         self._tables: dict[str, TableFigures] = {}
         self._changed: set[str] = set()  # topics, since they were taken
         self.paused: frozenset[str] = frozenset()  # tables, by an operator
+        self.departures: Mapping[str, Mapping[str, object]] = {}  # of tables that are gone at the source
         self._lock = Lock()
         self.seconds = Histogram(BOUNDS)
         self.outage: WracklineError | None = None
@@ -132,6 +133,12 @@ class ConsumerFigures:
             names = self.paused ^ paused
             self._changed.update(topic for topic in self._tables if self.named(topic) in names)
             self.paused = paused
+
+    def departs(self, departures: Mapping[str, Mapping[str, object]], names: Collection[str]) -> None:
+        """Take which tables are gone at the source, and of which of them that is news."""
+        with self._lock:
+            self.departures = departures
+            self._changed.update(topic for topic in self._tables if self.named(topic) in names)
 
     def take_changed(self) -> frozenset[str]:
         """Return the topics of the tables that have changed since the last call."""

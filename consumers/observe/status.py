@@ -15,9 +15,10 @@ def table_documents(figures: ConsumerFigures, topics: Collection[str] | None = N
     """Return the state of these tables, or of all, by their names."""
     with figures.held() as tables:
         return {
-            figures.named(topic): _table_document(
-                topic, table, figures.now, paused=figures.named(topic) in figures.paused
-            )
+            figures.named(topic): {
+                **_table_document(topic, table, figures.now, paused=figures.named(topic) in figures.paused),
+                "departure": figures.departures.get(figures.named(topic)),
+            }
             for topic, table in sorted(tables.items())
             if topics is None or topic in topics
         }

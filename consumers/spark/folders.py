@@ -50,6 +50,20 @@ class Folder:
         if self._files.exists(path):
             raise FILES_STAY(path=str(path), why=why)
 
+    def move(self, name: str) -> str | None:
+        """Give it another name beside its old one; None: that is taken.  Only where a rename is one step."""
+        new = self._path.getParent().suffix(f"/{name}")
+        if self._files.exists(new):
+            return None
+        why = "nothing says why"
+        try:
+            moved = self._files.rename(self._path, new)
+        except Py4JJavaError as exc:  # as above
+            moved, why = False, exc.java_exception.getClass().getSimpleName()
+        if not moved:
+            raise FILES_STAY(path=str(self._path), why=why)
+        return str(new)
+
     def _below(self, name: str) -> object:
         return self._path if name == "." else self._path.suffix(f"/{name}")
 

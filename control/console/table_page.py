@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from wrackline.control.console.page_words import Badge, events_text, late_text, source_badge, target_badge
+from wrackline.control.runtime.ground.departure_text import departure_text
 from wrackline.control.runtime.ground.number_text import count_text, duration_text
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 
@@ -53,6 +54,9 @@ def table_page(
 
 
 def _actions(target: Document | None) -> Sequence[str]:
+    departure = (target or {}).get("departure")
+    if departure and departure["behavior"] != "keep" and departure["became"] is None:
+        return ("release",) if departure["kept"] else ("keep",)
     state = (target or {}).get("standing")
     return ("resume",) if state == "paused" else ("retry", "pause") if state == "stopped" else ("pause",)
 
@@ -81,6 +85,8 @@ def _of_target(table: Document, at_ms: int) -> Facts:
             f"{count_text(table['batches'], 'batch', 'batches')}: {events_text(table['events'])}",
         )
     ]
+    if table["departure"]:
+        facts.append(("the table itself", departure_text(table["departure"], at_ms)))
     if table["behind"] is not None:
         facts.append(("not merged yet", count_text(table["behind"], "offset", "offsets")))
     if table["merged_ms"]:

@@ -113,6 +113,15 @@ class Proving(Protocol):
 
 
 @runtime_checkable
+class Absence(Protocol):
+    """A source that can tell a table that was dropped from one that is hidden; it may be left out."""
+
+    def absent(self, partition: SourcePartition, tables: Collection[TableId]) -> Collection[TableId]:
+        """Return those that the filters capture, and of whose name there is nothing."""
+        ...
+
+
+@runtime_checkable
 class Beating(Protocol):
     """A source that can write something small into its log by itself; it may be left out."""
 

@@ -194,10 +194,14 @@ class Appeared:
 
 @dataclass(frozen=True, slots=True)
 class Vanished:
-    """A captured table is gone, or has a name that the filters leave out."""
+    """A captured table is gone, or has a name that the filters leave out.
+
+    `dropped`: log or catalogue prove that no table has this name any more; else it may only be hidden.
+    """
 
     table: TableId
     ddl: str | None = None
+    dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

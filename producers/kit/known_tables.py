@@ -73,16 +73,16 @@ class KnownTables(Generic[K, F]):
         if captured and not was:
             return [self.appear(known, table, shape, complete=False)]
         if was and old is not None and not captured:
-            return [] if old == table and old in self.aside else [Vanished(old)]
+            return [] if old == table and old in self.aside else [Vanished(old, dropped=old != table)]
         if was and old is not None and old != table:
             known.last_request = self._reports.count
             return [Renamed(old, table, shape, self._rename(old, table))]
         return []
 
-    def remove(self, key: K) -> list[Vanished]:
+    def remove(self, key: K, *, dropped: bool) -> list[Vanished]:
         """Forget a table that is gone."""
         known = self.by_key.pop(key, None)
-        return [] if known is None else _vanish(known)
+        return [] if known is None else _vanish(known, dropped=dropped)
 
     def release_name(self, key: K, table: TableId) -> list[Vanished]:
         """Take a name from any other table: that one is dropped or renamed, as later reports show."""
@@ -92,7 +92,7 @@ class KnownTables(Generic[K, F]):
         steps: list[Vanished] = []
         for known in self.by_key.values():
             if known.table == table:
-                steps += _vanish(known)
+                steps += _vanish(known, dropped=False)
                 known.table, known.captured = None, False
         return steps
 
@@ -125,5 +125,6 @@ class KnownTables(Generic[K, F]):
         return list(ordered)
 
 
-def _vanish(known: KnownTable[F]) -> list[Vanished]:
-    return [Vanished(known.table)] if known.captured and known.table is not None else []
+def _vanish(known: KnownTable[F], *, dropped: bool) -> list[Vanished]:
+    gone = known.captured and known.table is not None
+    return [Vanished(known.table, dropped=dropped)] if gone and known.table is not None else []

@@ -17,7 +17,13 @@ from pydantic import TypeAdapter
 from wrackline.producers.contract.snapshot_requests import Purpose, SnapshotRequest
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.cutting.split_transaction import SplitTransaction
-from wrackline.producers.snapshot.table_state import Job, TableState, parse_state, render_state
+from wrackline.producers.snapshot.table_state import (
+    Job,
+    TableDeparture,
+    TableState,
+    parse_state,
+    render_state,
+)
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.offsets_records import Json, Offset, canonical_json, read_as
@@ -169,9 +175,9 @@ def _parse_companion(offset: Offset) -> _SavedCompanion:
     return _SavedCompanion() if offset.snapshot is None else read_as(_BESIDE, offset.snapshot, "a position")
 
 
-def uncaptured_state() -> Json:
+def uncaptured_state(*, dropped: bool = False) -> Json:
     """Return what is kept of a table that is no longer captured."""
-    return render_state(TableState(gap=True))
+    return render_state(TableState(gap=True, departure=TableDeparture(dropped)))
 
 
 def recovery_request(name: str) -> str:

@@ -11,7 +11,7 @@ from wrackline.producers.contract.row_chunks import Bound
 from wrackline.producers.contract.snapshot_requests import Purpose
 from wrackline.producers.cutting.table_fault import FaultReason
 from wrackline.producers.snapshot.shape_changes import RefreshNeed
-from wrackline.producers.snapshot.table_state import Job, Outcome, PendingRange, TableState
+from wrackline.producers.snapshot.table_state import Job, Outcome, PendingRange, TableDeparture, TableState
 from wrackline.producers.snapshot.work_items import KeySpan
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 
@@ -81,7 +81,7 @@ def stop_requests(state: TableState, new_id: NewId) -> TableState:
     return state
 
 
-def drop_jobs(state: TableState, left_out: FaultReason | None) -> TableState:
+def drop_jobs(state: TableState, left_out: FaultReason | None, departure: TableDeparture) -> TableState:
     """Drop the jobs of a table that no longer exists.
 
     If the stream leaves its name out, it does so for the next table of that name as well: that it is
@@ -91,7 +91,7 @@ def drop_jobs(state: TableState, left_out: FaultReason | None) -> TableState:
     for job in state.jobs:
         state = state.without_job(job.id, Outcome.FAILED if job.failed else Outcome.CANCELLED)
     state = replace(state, lacking=frozenset(), lacks_more=False)
-    return replace(state, shape=None, missing={}, set_aside=left_out, gap=True)
+    return replace(state, shape=None, missing={}, set_aside=left_out, gap=True, departure=departure)
 
 
 def set_aside(state: TableState, reason: FaultReason) -> TableState:

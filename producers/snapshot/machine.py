@@ -51,6 +51,7 @@ from wrackline.producers.snapshot.snapshot_table import BoundOf, SnapshotTable, 
 from wrackline.producers.snapshot.table_state import (
     Job,
     Outcome,
+    TableDeparture,
     TableState,
     TableStatus,
     parse_state,
@@ -128,8 +129,8 @@ class Machine:
             Found: self._take_shape,
             Fault: self._fault,
             Appeared: self._appeared,
-            Vanished: lambda step: self._gone(step.table),
-            Renamed: lambda step: self._gone(step.old),
+            Vanished: lambda step: self._gone(step.table, TableDeparture(step.dropped)),
+            Renamed: lambda step: self._gone(step.old, TableDeparture(dropped=True, renamed_to=step.new)),
             Commit: self._passing,
             Progress: self._passing,
             Message: self._passing,
@@ -466,9 +467,9 @@ class Machine:
         if step.complete:
             table.followed()
 
-    def _gone(self, table: TableId) -> None:
+    def _gone(self, table: TableId, departure: TableDeparture) -> None:
         if table in self._tables:
-            self._tables[table].gone()
+            self._tables[table].gone(departure)
             self.work_index.note(self._tables[table])
 
     def _fault(self, step: Fault) -> None:

@@ -13,7 +13,7 @@ from wrackline.producers.contract.steps import Position, Unsent
 from wrackline.producers.cutting.table_fault import FaultReason
 from wrackline.producers.snapshot import incomplete_rows, jobs
 from wrackline.producers.snapshot.shape_changes import RefreshNeed, moves_keys, needs_refresh
-from wrackline.producers.snapshot.table_state import Job, MissingRow, TableState
+from wrackline.producers.snapshot.table_state import Job, MissingRow, TableDeparture, TableState
 from wrackline.producers.snapshot.window import Window, WindowStage
 from wrackline.producers.snapshot.work_items import JobPlan, OpenPlan, SnapshotLimits, Ticket, VoidMade
 from wrackline.schemas.errors import Transient, WracklineError, define
@@ -201,10 +201,10 @@ class SnapshotTable:
         self._drop_all()
         self.change(jobs.set_aside(self.state, reason))
 
-    def gone(self) -> None:
-        """Note that the table no longer exists."""
+    def gone(self, departure: TableDeparture) -> None:
+        """Note that no table of this name is captured any more."""
         self._drop_all()
-        self.change(jobs.drop_jobs(self.state, self._left_out))
+        self.change(jobs.drop_jobs(self.state, self._left_out, departure))
 
     def followed(self) -> None:
         """Note that a new table, whole in the log, has this name: the copy has rows of the earlier table."""

@@ -117,6 +117,14 @@ class MissingRow:
 
 
 @dataclass(frozen=True, slots=True)
+class TableDeparture:
+    """What is known of a table that is gone; it means nothing once the table is back."""
+
+    dropped: bool = False  # no table has its name any more; else it may only be hidden, or left out
+    renamed_to: TableId | None = None  # captured under this name
+
+
+@dataclass(frozen=True, slots=True)
 class TableState:
     """All that is known of one table; frozen, because a saved state must not change under the saver."""
 
@@ -132,6 +140,7 @@ class TableState:
     lacks_more: bool = False  # there may be letters whose keys are not in `lacking`
     gap: bool = False  # some of its log was in no topic: the next whole read begins with a `t` event
     withheld: frozenset[int] = frozenset()  # columns that hold values in the source and are in no event
+    departure: TableDeparture = TableDeparture()
 
     @property
     def active(self) -> Job | None:
@@ -217,6 +226,12 @@ def render_state(state: TableState) -> Json:
         "withheld": sorted(state.withheld),
         "reason": None if state.reason is None else asdict(state.reason),
     }
+    if state.status is TableStatus.GONE:
+        renamed_to = state.departure.renamed_to
+        fields |= {
+            "dropped": state.departure.dropped,
+            "renamed_to": None if renamed_to is None else list(renamed_to),
+        }
     if state.set_aside is not None:
         fields |= table_fault.reason_field(state.set_aside)
     return canonical_json(fields)
@@ -246,6 +261,7 @@ def parse_state(kept: Json, table: TableId) -> TableState:
         lacks_more=bool(read.letters) if read.lacks_more is None else read.lacks_more,
         gap=read.gap,
         withheld=frozenset(read.withheld),
+        departure=TableDeparture(read.dropped, read.renamed_to),
     )
 
 
@@ -340,6 +356,8 @@ class _SavedState:
     lacks_more: bool | None = None
     gap: bool
     withheld: tuple[_Count, ...] = ()
+    dropped: bool = False
+    renamed_to: TableId | None = None
 
 
 _VERSIONED: Final = TypeAdapter(_VersionedState)

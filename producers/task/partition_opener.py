@@ -4,12 +4,12 @@ In: what Kafka has of the partition, and the settings.  Out: a `PartitionRun`.  
 begun if the settings say so; tables that are set aside, or have no topic of their own, are left out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
 from wrackline.producers.contract.first_reads import FirstReads
-from wrackline.producers.contract.optional_parts import Proving, Renewing
+from wrackline.producers.contract.optional_parts import Absence, Proving, Renewing
 from wrackline.producers.contract.snapshot_requests import SnapshotRequest
 from wrackline.producers.contract.source_plugin import Source
 from wrackline.producers.contract.steps import Batch, Commit, Fault, Saved
@@ -206,9 +206,15 @@ class SourcePartitionOpener:
         existing = Interleaver(machine, readers, stream, cutter, asking, clock=clock, now_ms=now_ms)
         self._interleavers[partition] = existing
         if kept.gone:  # their changes are in no topic from here on
-            cutter.save(dict.fromkeys(kept.gone, resume_state.uncaptured_state()), clock())
+            cutter.save(self._gone_states(partition, kept.gone), clock())
         found = existing.feed(Batch(tuple(Fault(table, error) for table, error in refused.items()), 0))
         return PartitionRun(partition, stream, cutter, existing, found, reading.first.mode.ends)
+
+    def _gone_states(self, partition: SourcePartition, gone: Collection[TableId]) -> Mapping[TableId, Json]:
+        """Return what is kept of tables that went while nobody looked."""
+        source = self._source
+        absent = source.absent(partition, gone) if isinstance(source, Absence) else ()
+        return {table: resume_state.uncaptured_state(dropped=table in absent) for table in gone}
 
     def _report_unproven(self, partition: SourcePartition, tables: Sequence[TableId]) -> None:
         """Say which keys nothing keeps unique: what the log and the reads do not show, nobody sees."""

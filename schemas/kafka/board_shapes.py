@@ -135,6 +135,8 @@ _SOURCE_TABLE: Final[Shape] = {
     "events": _COUNTS,
     "ranges": (_some(_within({"percent": _NONE, "reading": _COUNT, "held": _COUNT}), MOST_RANGES), []),
     "waits_since_ms": (_maybe(moment), None),
+    "dropped": (bool, False),
+    "renamed_to": (_maybe(text), None),
 }
 _STAGES: Final[Shape] = dict.fromkeys(("publish", "wait", "merge", "whole"), (_measure, 0))
 _UPKEEP: Final[Shape] = {
@@ -143,6 +145,14 @@ _UPKEEP: Final[Shape] = {
     "seconds": (_measure, 0),
     "error": _ERROR,
     "removed": _COUNTS,
+}
+_DEPARTURE: Final[Shape] = {
+    "since_ms": (moment, 0),
+    "due_ms": (_maybe(moment), None),
+    "behavior": (text, "keep"),
+    "renamed_to": (_maybe(text), None),
+    "kept": (bool, False),
+    "became": (_maybe(text), None),
 }
 _TARGET_TABLE: Final[Shape] = {
     "standing": _TEXT,
@@ -163,4 +173,5 @@ _TARGET_TABLE: Final[Shape] = {
     "seconds": (_each(_measure), {}),
     "upkeep": (_within(_UPKEEP), dict.fromkeys(("done", "failed", "seconds"), 0) | {"error": None}),
     "incomplete": (_maybe(number), None),
+    "departure": (_maybe(_within(_DEPARTURE)), None),
 }

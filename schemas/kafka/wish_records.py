@@ -2,6 +2,7 @@
 
     ["shop.public.orders","pause"]   {"version", "by", "at_ms"}   no batch of it is begun while this is there
     ["shop.public.orders","retry"]   {"version", "by", "at_ms"}   a table that stopped is tried again
+    ["shop.public.orders","keep"]    {"version", "by", "at_ms"}   its copy stays when it is gone at the source
 
 A table is named by its topic without the server.  The topic is compacted, so a wish holds until another one
 replaces it, also over restarts.  Pure; a record that can't be read is refused.
@@ -23,10 +24,15 @@ class TableWish(Enum):
     PAUSE = "pause"
     RESUME = "resume"
     RETRY = "retry"
+    KEEP = "keep"
+    RELEASE = "release"
+
+
+_ENDS: Final = {TableWish.RESUME: TableWish.PAUSE, TableWish.RELEASE: TableWish.KEEP}
 
 
 class WishKey(NamedTuple):
-    """A table, and what is wished of it: RESUME removes the record of PAUSE."""
+    """A table, and what is wished of it: RESUME removes the record of PAUSE, RELEASE that of KEEP."""
 
     table: str
     wish: TableWish
@@ -34,8 +40,8 @@ class WishKey(NamedTuple):
 
 def record(table: str, wish: TableWish, by: str, at_ms: int) -> tuple[bytes, bytes | None]:
     """Return the record of a wish."""
-    if wish is TableWish.RESUME:
-        return orjson.dumps([table, TableWish.PAUSE.value]), None
+    if wish in _ENDS:
+        return orjson.dumps([table, _ENDS[wish].value]), None
     return orjson.dumps([table, wish.value]), orjson.dumps({"version": VERSION, "by": by, "at_ms": at_ms})
 
 
@@ -44,6 +50,7 @@ class TableWishes:
 
     def __init__(self) -> None:
         self.paused: frozenset[str] = frozenset()
+        self.staying: frozenset[str] = frozenset()
 
     def apply(self, key: bytes, value: bytes | None) -> WishKey | None:
         """Take the next record; return what is wished now.
@@ -52,7 +59,7 @@ class TableWishes:
         """
         table, wish = orjson.loads(key)
         about = WishKey(text(table), TableWish(wish))
-        if about.wish is TableWish.RESUME:
+        if about.wish in _ENDS:
             raise ValueError("it has no record")
         if value is not None:
             document = orjson.loads(value)
@@ -61,4 +68,6 @@ class TableWishes:
             number(document["at_ms"])
         if about.wish is TableWish.PAUSE:
             self.paused = self.paused | {about.table} if value is not None else self.paused - {about.table}
+        if about.wish is TableWish.KEEP:
+            self.staying = self.staying | {about.table} if value is not None else self.staying - {about.table}
         return None if value is None else about

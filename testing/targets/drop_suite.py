@@ -1,4 +1,4 @@
-"""The target contract of a table's removal: all that is its own goes, nothing else does."""
+"""The target contract of a table's removal, or of another name for it: nothing else is touched."""
 
 from dataclasses import replace
 
@@ -55,3 +55,22 @@ class DropSuite:
                 tell(world, planned(world, mode, 5), change("c", A, 1, "x"), change("u", A, 2, "y"))
                 assert dropping(world).drop(TABLE.id)
                 assert world.target.held(TABLE.id) is None
+
+    def test_a_table_that_is_set_aside_keeps_its_rows_under_another_name(self, world: ModesWorld) -> None:
+        if not world.target.can.sets_aside:
+            pytest.skip("this target renames no table")
+        put(world, plan_for(world, 5), change("c", A, 9, "old"))
+        put(world, plan_for(world, 5, table=OTHER), change("c", B, 1, "other"))
+        for again in range(2):
+            name = dropping(world).set_aside(TABLE.id, "__dropped_20270101")
+            assert name is not None
+            assert "__dropped_20270101" in name
+            assert name.strip('"`').endswith("_2") is bool(again), "what was set aside before stays"
+            assert world.labels_at(name) == ["new" if again else "old"]
+            assert world.target.held(TABLE.id) is None
+            assert world.target.applied(TABLE.id) == Applied()
+            assert dropping(world).set_aside(TABLE.id, "__dropped_20270101") is None, "it is not there"
+            world.restart()
+            put(world, plan_for(world, 1), change("c", B, 1, "new"))
+        assert {key: row["label"] for key, row in world.visible(TABLE.id).items()} == {B: "new"}
+        assert {key: row["label"] for key, row in world.visible(OTHER.id).items()} == {B: "other"}

@@ -45,6 +45,10 @@ RICH = 16  # a log with three truncates, six events that did not send all, and t
 class ModesWorld(TargetWorld, Protocol):
     """A world that shows a reader's rows as they are."""
 
+    def labels_at(self, name: str) -> Sequence[object]:
+        """Return the labels in a table of another name, as its target calls it."""
+        ...
+
     def seen(self, table: TableId) -> Sequence[Seen]:
         """Return what a reader sees of a table, every column by its name."""
         ...

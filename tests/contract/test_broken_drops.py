@@ -1,5 +1,7 @@
 """The suite of removals sees: each of these targets breaks one promise, and the named test fails for it."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.contract.promises import broken, promises
@@ -9,6 +11,7 @@ from wrackline.consumers.contract.plan import TableMode
 from wrackline.schemas.tables.table import TableId
 from wrackline.testing.targets.drop_suite import DropSuite
 
+ASIDE = "test_a_table_that_is_set_aside_keeps_its_rows_under_another_name"
 GOES = "test_a_dropped_table_goes_with_all_that_is_its_own"
 
 
@@ -49,12 +52,38 @@ class KeepsHistories(FakeTarget):
         return super().drop(table)
 
 
+class TakesTheRowsWithTheName(FakeTarget):
+    def set_aside(self, table: TableId, suffix: str) -> str | None:
+        found = self._storage.tables.get(table)
+        if found is not None:
+            self._storage.tables[table] = replace(found, rows={})
+        return super().set_aside(table, suffix)
+
+
+class WritesOverAnEarlierOne(FakeTarget):
+    def set_aside(self, table: TableId, suffix: str) -> str | None:
+        self._storage.aside.clear()
+        return super().set_aside(table, suffix)
+
+
+class GoesOnUnderTheOldName(FakeTarget):
+    def set_aside(self, table: TableId, suffix: str) -> str | None:
+        found = self._storage.tables.get(table)
+        name = super().set_aside(table, suffix)
+        if found is not None:
+            self._storage.tables[table] = found
+        return name
+
+
 BROKEN: list[tuple[type[FakeTarget], str]] = [
     (LeavesLetters, GOES),
     (SaysItWentAgain, GOES),
     (TakesTheNeighboursToo, "test_a_drop_touches_no_other_table"),
     (EmptiesIt, "test_a_dropped_table_may_come_back_and_starts_over"),
     (KeepsHistories, "test_tables_of_every_mode_go"),
+    (TakesTheRowsWithTheName, ASIDE),
+    (WritesOverAnEarlierOne, ASIDE),
+    (GoesOnUnderTheOldName, ASIDE),
 ]
 
 

@@ -7,7 +7,7 @@ the target, so a test can end one anywhere and open the next on what it left.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from wrackline.consumers.contract.identifiers import Identifiers
+from wrackline.consumers.contract.identifiers import Identifiers, suffixed_names
 from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
 from wrackline.consumers.contract.modes import OTHER_MODE
 from wrackline.consumers.contract.plan import ROW, Applied, Deletes, MergePlan, PlannedColumn, TableMode
@@ -50,6 +50,7 @@ class Storage:
     """What is left when a target's process ends."""
 
     tables: dict[TableId, Table] = field(default_factory=dict)
+    aside: dict[TableId, Table] = field(default_factory=dict)  # what was ours
     staged: dict[int, Frame] = field(default_factory=dict)
     letters: dict[TableId, dict[RecordPosition, DeadLetter]] = field(default_factory=dict)
     crash: str | None = None  # the point at which the next apply ends its process
@@ -97,6 +98,7 @@ class FakeTarget:
         drops=True,
         widens=frozenset({(Kind.INT32, Kind.INT64)}),
         modes=frozenset(TableMode),
+        sets_aside=True,
     )
 
     def __init__(self, storage: Storage) -> None:
@@ -176,6 +178,16 @@ class FakeTarget:
     def drop(self, table: TableId) -> bool:
         self._storage.letters.pop(table, None)
         return self._storage.tables.pop(table, None) is not None
+
+    def set_aside(self, table: TableId, suffix: str) -> str | None:
+        found = self._storage.tables.pop(table, None)
+        if found is None:
+            return None
+        taken = {one.name for one in (*self._storage.tables, *self._storage.aside)}
+        names = suffixed_names(table.name, suffix, replace(self.can.identifiers, most_characters=60))
+        name = next(one for one in names if one not in taken)
+        self._storage.aside[table._replace(name=name)] = found
+        return name
 
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         return [

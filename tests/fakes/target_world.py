@@ -40,6 +40,10 @@ class FakeTargetWorld:
     def visible(self, table: TableId) -> Mapping[Key, Values]:
         return visible(self.stored(table))
 
+    def labels_at(self, name: str) -> Sequence[object]:
+        (found,) = (table for at, table in self._storage.aside.items() if at.name == name)
+        return [row.values["label"] for row in found.rows.values()]
+
     def seen(self, table: TableId) -> Sequence[Mapping[str, object]]:
         found = self._storage.tables[table]
         if found.mode is TableMode.APPEND:

@@ -12,7 +12,7 @@ from wrackline.producers.snapshot import jobs
 from wrackline.producers.snapshot.gate import Gate
 from wrackline.producers.snapshot.shape_changes import RefreshNeed
 from wrackline.producers.snapshot.snapshot_table import SnapshotTable
-from wrackline.producers.snapshot.table_state import Job, Outcome, TableState
+from wrackline.producers.snapshot.table_state import Job, Outcome, TableDeparture, TableState
 from wrackline.producers.snapshot.window import Window, WindowStage
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.events.splice import Pieces
@@ -138,10 +138,10 @@ def forgets_too_much(window: Window, key: bytes, pieces: Pieces | None) -> None:
         window._fate_bytes, window.stage = 0, WindowStage.READING
 
 
-def gone_for_good(state: TableState, left_out: FaultReason | None) -> TableState:
+def gone_for_good(state: TableState, left_out: FaultReason | None, departure: TableDeparture) -> TableState:
     """A table that goes is not set aside any more, while the stream leaves its name out."""
     del left_out
-    return gone(state, None)
+    return gone(state, None, departure)
 
 
 def stops_all(state: TableState, new_id: jobs.NewId) -> TableState:
@@ -157,9 +157,9 @@ def asks_for_less(state: TableState, job: Job, new_id: jobs.NewId) -> TableState
     return asked(state, job, new_id).with_job(job)
 
 
-def closes_the_gap(state: TableState, left_out: FaultReason | None) -> TableState:
+def closes_the_gap(state: TableState, left_out: FaultReason | None, departure: TableDeparture) -> TableState:
     """A table that goes takes with it that its log has a gap."""
-    return replace(gone(state, left_out), gap=False)
+    return replace(gone(state, left_out, departure), gap=False)
 
 
 def knows_nothing(state: TableState, request_id: str) -> bool:

@@ -74,7 +74,7 @@ def test_a_change_in_the_log_comes_first_and_the_picture_adds_nothing() -> None:
     assert made.named(2, named("c"), captured=True, shape=None) == [
         Renamed(named("b"), named("c"), ddl='ALTER TABLE "public"."b" RENAME TO "c"')
     ]
-    assert made.named(2, named("x"), captured=False, shape=None) == [Vanished(named("c"))]
+    assert made.named(2, named("x"), captured=False, shape=None) == [Vanished(named("c"), dropped=True)]
     back = made.named(2, named("b"), captured=True, shape=None)
     assert back == [Appeared(named("b"), complete=False)], "what was written meanwhile is not in the log"
 
@@ -107,6 +107,13 @@ def test_a_table_that_a_picture_is_too_old_for_is_not_gone() -> None:
     made.named(2, named("b"), captured=True, shape=None)
     assert made.picture(old) == []
     assert made.picture(picture(made, [table(1, "a")])) == [Vanished(named("b"))]
+
+
+def test_a_table_counts_as_dropped_only_if_the_catalogue_has_nothing_of_it() -> None:
+    made = roll("a", "b")
+    made.picture(picture(made, [table(1, "a"), table(2, "b")]))
+    gone = made.picture(picture(made, [], dropped=frozenset({2})))
+    assert gone == [Vanished(named("a")), Vanished(named("b"), dropped=True)]
 
 
 def test_the_log_of_before_the_first_picture_speaks_for_its_own_time() -> None:

@@ -37,3 +37,16 @@ def test_what_another_program_wrote_is_refused_and_changes_nothing(key: bytes, v
     with pytest.raises((ValueError, KeyError, TypeError)):
         wishes.apply(key, value)
     assert wishes.paused == frozenset()
+
+
+def test_a_copy_that_is_kept_stays_so_until_it_is_released() -> None:
+    wishes = TableWishes()
+    assert wishes.apply(*record("d.p.a", TableWish.KEEP, "ann", 1)) == ("d.p.a", TableWish.KEEP)
+    wishes.apply(*record("d.p.b", TableWish.KEEP, "ann", 2))
+    wishes.apply(*record("d.p.a", TableWish.RESUME, "ann", 3))
+    assert wishes.staying == {"d.p.a", "d.p.b"}
+    assert wishes.paused == frozenset()
+    assert wishes.apply(*record("d.p.a", TableWish.RELEASE, "bob", 4)) is None
+    assert wishes.staying == {"d.p.b"}
+    with pytest.raises(ValueError, match="no record"):
+        wishes.apply(b'["d.p.b","release"]', b"{}")

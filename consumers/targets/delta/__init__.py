@@ -8,6 +8,7 @@ In: settings and a Spark session.  Out: the lake's target (`consumers/lake/`) ov
     apply, applied    one MERGE in one commit; what the log says is applied
     letters           the table of dead letters
     upkeep, drop      keeps a table small; deletes it with its files
+    rename            gives it another name
     check             findings of the preflight check
 """
 

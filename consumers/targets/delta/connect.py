@@ -33,7 +33,7 @@ TUNED = {
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 _OBJECT_STORE = re.compile("s3[an]?:")
 # The last two names are Delta's own: a table is looked for above them.
-_IN_A_PATH = Identifiers(
+IN_A_PATH = Identifiers(
     most_characters=200,
     most_bytes=200,
     refused=r"[/\\:*?%{}\[\]\x00-\x1f\x7f]|^\.|\.$|(?<=^_delta_lo)g$|(?<=^_sample)s$",
@@ -49,7 +49,7 @@ class DeltaPlace:
 
     def path(self, table: TableId) -> str:
         """Return a table's folder."""
-        return f"{self._folder(table)}/{target_name(table.name, _IN_A_PATH)}"
+        return f"{self._folder(table)}/{target_name(table.name, IN_A_PATH)}"
 
     def named_beside(self, table: TableId, name: str) -> str:
         """Return what Spark SQL calls a table of ours in the same folder."""
@@ -57,7 +57,7 @@ class DeltaPlace:
 
     def _folder(self, table: TableId) -> str:
         own = {"database": table.database, "schema": table.schema}
-        return f"{self.warehouse}/{target_name(self.namespace.format_map(own), _IN_A_PATH)}"
+        return f"{self.warehouse}/{target_name(self.namespace.format_map(own), IN_A_PATH)}"
 
 
 def by_path(path: str) -> str:

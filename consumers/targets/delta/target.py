@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from wrackline.consumers.lake.lake_target import LakeTarget
 from wrackline.consumers.lake.table_format import TableFormat
 from wrackline.consumers.lake.table_shape import FormatRules, TableAddress
-from wrackline.consumers.targets.delta import apply, check, connect, letters, table, types, upkeep
+from wrackline.consumers.targets.delta import apply, check, connect, letters, rename, table, types, upkeep
 from wrackline.consumers.targets.delta.applied import DeltaApplied, read_applied
 from wrackline.consumers.targets.delta.drop import removal
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -64,4 +64,5 @@ def delta_format(settings: Values) -> TableFormat[DeltaApplied]:
         shorten=partial(upkeep.shorten, retention_ms=retention_ms),
         removal=partial(removal, place=place),
         check=partial(check.check, warehouse=place.warehouse, address=address),
+        rename=partial(rename.rename, place=place) if rename.can_rename(place) else None,
     )

@@ -10,6 +10,7 @@ In: settings and a Spark session.  Out: the lake's target (`consumers/lake/`) ov
     append            rows of a first load, without a look for rows that can't be there
     letters           the table of dead letters
     upkeep, drop      keeps a table small; deletes it with its files
+    rename            gives it another name
     check             findings of the preflight check
 """
 

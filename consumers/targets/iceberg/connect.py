@@ -67,7 +67,20 @@ class IcebergPlace:
 
     def quoted_name(self, table: TableId) -> str:
         """Return the table's name as Spark SQL has it."""
-        return _join_levels((CATALOG, *self.levels(table), target_name(table.name, self.names)))
+        return self.quoted_beside(table, target_name(table.name, self.names))
+
+    def quoted_beside(self, table: TableId, name: str) -> str:
+        """Return what Spark SQL calls a table of this name in the same namespace."""
+        return _join_levels((CATALOG, *self.levels(table), name))
+
+    def within_catalogue(self, table: TableId, name: str) -> str:
+        """Return the same without the catalogue's name, as Spark wants the new name of a table."""
+        return _join_levels((*self.levels(table), name))
+
+
+def can_rename(settings: Values) -> bool:
+    """Whether the catalogue renames tables: one of the type hadoop finds them by their folders."""
+    return settings.text("target.catalog.type") != "hadoop"
 
 
 def place(settings: Values) -> IcebergPlace:

@@ -22,6 +22,7 @@ from wrackline.consumers.targets.iceberg import apply, check, connect, letters, 
 from wrackline.consumers.targets.iceberg.applied import read_applied
 from wrackline.consumers.targets.iceberg.direct.snapshot_history import IcebergApplied
 from wrackline.consumers.targets.iceberg.drop import removal
+from wrackline.consumers.targets.iceberg.rename import rename
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
@@ -75,15 +76,23 @@ class IcebergTarget(LakeTarget[IcebergApplied]):
 
     def drop(self, table_id: TableId) -> bool:
         """Drop the table with its letters, and forget it."""
-        if self._direct is not None:
-            self._direct.forget(table_id)
-        self._held.pop(table_id, None)
+        self._forget(table_id)
         return super().drop(table_id)
+
+    def set_aside(self, table_id: TableId, suffix: str) -> str | None:
+        """Give the table another name, and forget it."""
+        self._forget(table_id)
+        return super().set_aside(table_id, suffix)
 
     def begin_direct(self, plan: MergePlan) -> DirectMerge | None:
         """Load the plan's table; None: it can't be merged into without Spark."""
         found = self._loaded(plan.table.id)
         return None if found is None or self._direct is None else self._direct.begin(found, plan)
+
+    def _forget(self, table_id: TableId) -> None:
+        if self._direct is not None:
+            self._direct.forget(table_id)
+        self._held.pop(table_id, None)
 
     def _loaded(self, table_id: TableId) -> "LoadedTable | None":
         return None if self._direct is None else self._direct.load(self._form.address(table_id), table_id)
@@ -137,6 +146,7 @@ def iceberg_format(settings: Values) -> TableFormat[IcebergApplied]:
         shorten=partial(upkeep.shorten, retention_ms=settings.integer("target.snapshot.retention.ms")),
         removal=removal,
         check=partial(check.check, place=place, warehouse=warehouse, version=version),
+        rename=partial(rename, place=place) if connect.can_rename(settings) else None,
     )
 
 

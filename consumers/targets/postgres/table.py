@@ -10,17 +10,19 @@ column goes or takes another type, the server wants the view dropped first: its 
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import LiteralString
 
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
+from wrackline.consumers.contract.identifiers import suffixed_names
 from wrackline.consumers.contract.plan import MergePlan, OurColumns, PlannedColumn, TableMode
 from wrackline.consumers.contract.target import Alteration
 from wrackline.consumers.targets.postgres.catalog import columns as columns_of
 from wrackline.consumers.targets.postgres.catalog import has_schema, relation
 from wrackline.consumers.targets.postgres.connect import Connection
 from wrackline.consumers.targets.postgres.sql.merge import may_be_null
-from wrackline.consumers.targets.postgres.sql.place import PgTargetPlace
+from wrackline.consumers.targets.postgres.sql.place import IDENTIFIERS, PgTargetPlace
 from wrackline.consumers.targets.postgres.sql.shape import PgTargetShape
 from wrackline.consumers.targets.postgres.sql.types import column_type
 from wrackline.consumers.targets.postgres.sql.view import view
@@ -116,6 +118,18 @@ def reshape_table(
     return made_shape
 
 
+def rename_table(connection: Connection, place: PgTargetPlace, table: str, suffix: str) -> PgTargetPlace:
+    """Rename table, view and the key's index, which would be in the way of the next table of this name."""
+    new = _free_place(connection, place, table, suffix)
+    if is_own_view(connection, place):
+        connection.execute(_to_name("VIEW", place.view, new.name))
+    if relation(connection, place.storage_schema, place.key) is not None:
+        key = sql.Identifier(place.storage_schema, place.key)
+        connection.execute(_to_name("INDEX", key, new.key))
+    connection.execute(_to_name("TABLE", place.table, new.storage))
+    return new
+
+
 def loosen_key(connection: Connection, plan: MergePlan, place: PgTargetPlace) -> bool:
     """Allow null in a key that could not be null when its table was made; return whether it was so."""
     if not any(may_be_null(plan, name) for name in plan.key):
@@ -125,6 +139,20 @@ def loosen_key(connection: Connection, plan: MergePlan, place: PgTargetPlace) ->
     _forget_key(connection, place, [one for one in plan.columns if one.target in plan.key])
     _index_key(connection, plan, place)
     return True
+
+
+def _free_place(connection: Connection, place: PgTargetPlace, table: str, suffix: str) -> PgTargetPlace:
+    names = suffixed_names(table, suffix, IDENTIFIERS)
+    stored = suffixed_names(f"{place.schema}.{table}", suffix, IDENTIFIERS)
+    while True:
+        new = replace(place, name=next(names), storage=next(stored))
+        taken = [(new.schema, new.name), (new.storage_schema, new.storage), (new.storage_schema, new.key)]
+        if not any(relation(connection, *one) for one in taken):
+            return new
+
+
+def _to_name(what: LiteralString, old: sql.Identifier, name: str) -> sql.Composed:
+    return sql.SQL("ALTER {} {} RENAME TO {}").format(sql.SQL(what), old, sql.Identifier(name))
 
 
 def our_types(plan: MergePlan) -> dict[str, str]:

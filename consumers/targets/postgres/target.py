@@ -36,7 +36,13 @@ from wrackline.consumers.targets.postgres.sql.merge import STAGE
 from wrackline.consumers.targets.postgres.sql.place import IDENTIFIERS, PgTargetLayout, PgTargetPlace
 from wrackline.consumers.targets.postgres.sql.types import WIDENS_BY_REWRITING, WIDENS_IN_PLACE
 from wrackline.consumers.targets.postgres.stage import PgTargetStaged, fill
-from wrackline.consumers.targets.postgres.table import create_table, is_own_view, loosen_key, reshape_table
+from wrackline.consumers.targets.postgres.table import (
+    create_table,
+    is_own_view,
+    loosen_key,
+    rename_table,
+    reshape_table,
+)
 from wrackline.consumers.targets.postgres.upkeep import upkeep
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.language.findings import Finding, Severity
@@ -114,6 +120,7 @@ class PgTarget(Generic[Frame]):
         drops=True,
         widens=WIDENS_IN_PLACE | WIDENS_BY_REWRITING,
         modes=frozenset(TableMode),
+        sets_aside=True,
         unheld="\0",
     )
 
@@ -254,6 +261,17 @@ class PgTarget(Generic[Frame]):
                 return 0
             ((rows,),) = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(place.view))
         return int(rows)
+
+    def set_aside(self, table: TableId, suffix: str) -> str | None:
+        """Rename view, table and the key's index, and forget them, in one transaction."""
+        with self._session(table, "the renaming") as connection:
+            if self._state(connection, table, lock=True) is None:
+                return None
+            place = self._layout.place(table)
+            new = rename_table(connection, place, table.name, suffix)
+            self._book.forget(connection, place)
+            connection.commit()
+        return new.view.as_string()
 
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Look at the server, the role's rights, and each table."""

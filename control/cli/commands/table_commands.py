@@ -1,4 +1,4 @@
-"""`wrackline table …`: wishes for one table of the target: pause, resume, and another try.
+"""`wrackline table …`: wishes for one table of the target: pause, resume, another try, and keeping its copy.
 
 In: a pipeline's file and a table.  Out: the wish is written; the consumer obeys within seconds, wherever it
 runs, and so does the next one.
@@ -21,7 +21,7 @@ from wrackline.schemas.settings.settings_registry import Values
 
 app = typer.Typer(
     name="table",
-    help="Pause, resume or retry the merging of one table.",
+    help="Pause, resume or retry the merging of one table, or keep its copy.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -45,6 +45,18 @@ def resume(context: typer.Context, file: File, table: Table, *, json: Json = Fal
 def retry(context: typer.Context, file: File, table: Table, *, json: Json = False) -> None:
     """Try a table again that has stopped."""
     _send(context, file, table, TableWish.RETRY, json=json)
+
+
+@app.command()
+def keep(context: typer.Context, file: File, table: Table, *, json: Json = False) -> None:
+    """Keep the copy of a table that is gone at the source, whatever target.drop.behavior says."""
+    _send(context, file, table, TableWish.KEEP, json=json)
+
+
+@app.command()
+def release(context: typer.Context, file: File, table: Table, *, json: Json = False) -> None:
+    """Let target.drop.behavior count again for a table whose copy was kept."""
+    _send(context, file, table, TableWish.RELEASE, json=json)
 
 
 def _send(context: typer.Context, file: Path, table: str, wish: TableWish, *, json: bool) -> None:

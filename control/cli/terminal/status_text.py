@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.text import Text
 
+from wrackline.control.runtime.ground.departure_text import departure_text
 from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
 from wrackline.control.runtime.ground.table_names import is_named_by
 from wrackline.control.runtime.services import requests
@@ -78,7 +79,7 @@ def lines(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
         yield _line(_short(shown[name], wide), _state(status, name), status.of_target(name), look)
     if len(names) < len(every):
         yield Text(f"and {len(every) - len(names):,} more tables", "dim")
-    wrong = [line for name in names for line in _wrong(name, status)]
+    wrong = [line for name in names for line in _wrong(name, status, look.now_ms)]
     if wrong:
         yield Text("")
         yield from wrong
@@ -128,7 +129,7 @@ def details(status: PipelineStatus, table: str, look: StatusStyle) -> Iterator[T
     if target["incomplete"]:
         rows = f"{target['incomplete']:,} rows are hidden from readers"
         yield Text(f"  lacking  {rows}: each lacks a value until its next full image")
-    yield from _wrong(table, status)
+    yield from _wrong(table, status, look.now_ms)
 
 
 def heads(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
@@ -205,9 +206,11 @@ def _line(name: str, state: str, target: Side | None, look: StatusStyle) -> Text
     return text
 
 
-def _wrong(table: str, status: PipelineStatus) -> Iterator[Text]:
+def _wrong(table: str, status: PipelineStatus, at_ms: int) -> Iterator[Text]:
     """Report what an operator should know of a table, with what repairs it."""
     source, target = status.of_source(table) or {}, status.of_target(table) or {}
+    if departure := target.get("departure"):
+        yield Text.assemble((status.own_name(table), "bold"), f": {departure_text(departure, at_ms)}")
     for error in (source.get("reason"), target.get("error"), target.get("upkeep", {}).get("error")):
         if error:
             yield Text.assemble((status.own_name(table), "bold"), f": {error_text(error)}")

@@ -8,6 +8,7 @@ half_standing                   the state of its process
 range_report                    how far each key range of a table under way is
 board_changes                   which records are due: those that differ, and a sign of life; pure
 board_writer                    a thread of the half that writes them, and never keeps the half waiting
+gone_tables                     which tables are gone at the source, for the target half
 board_summary                   what a board adds up to, and the last samples of it; pure
 board_reader                    reads the board of one pipeline to its end
 receipt_fold                    the newest requests of a pipeline

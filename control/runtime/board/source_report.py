@@ -11,6 +11,7 @@ from wrackline.control.runtime.board.board_changes import HalfLook
 from wrackline.control.runtime.board.half_standing import HalfStanding
 from wrackline.control.runtime.board.range_report import RangeReport
 from wrackline.control.runtime.ground.times import now_ms
+from wrackline.producers.contract.first_reads import FirstReads
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.observe.status_document import databases_document, events_by_table
 from wrackline.producers.observe.task_metrics import TaskMeasures
@@ -51,6 +52,7 @@ class SourceReport:
         self.standing = HalfStanding()
         self._kind, self._measures, self._place = kind, measures, place
         self._server, self._naming = values.text("topic.prefix"), naming_of(values)
+        self._first = FirstReads.of(values)
         self._paces: dict[TableId, _Pace] = {}
         self._ranges: dict[TableId, RangeReport] = {}
 
@@ -107,7 +109,12 @@ class SourceReport:
             return None
         shown = table_progress(str(table), {"status": "streaming"} if state is None else state)
         left, ranges = self._seconds_left(table, shown), self._ranges_of(table, state or {}, reads)
-        return {**shown, "seconds_left": left, "events": dict(events), **ranges}
+        shown |= {"seconds_left": left, "events": dict(events), **ranges}
+        if shown["renamed_to"] is not None:
+            new = TableId(*shown["renamed_to"])
+            # else the copy of the old name has rows that the topic of the new one never gets
+            shown |= {"renamed_to": self._name(new), "dropped": self._reads_whole(new)}
+        return shown
 
     def _ranges_of(
         self, table: TableId, state: Mapping[str, Any], reads: Sequence[ReadUnderWay]
@@ -121,6 +128,9 @@ class SourceReport:
         if report is None or report.job != job["id"]:
             report = self._ranges[table] = RangeReport(job["id"])
         return report.look(job, reads, now_ms())
+
+    def _reads_whole(self, table: TableId) -> bool:
+        return self._first.comes(table, "") is not None and self._first.condition(table) is None
 
     def _seconds_left(self, table: TableId, shown: Mapping[str, Any]) -> int | None:
         """Reckon from the rows that were read since the read was first seen."""
@@ -165,4 +175,6 @@ def table_progress(table: str, state: Mapping[str, Any]) -> dict[str, Any]:
         "letters": state.get("letters", {}),
         "nulls": state.get("nulls", {}),
         "reason": _reason(state),
+        "dropped": state.get("dropped", False),
+        "renamed_to": state.get("renamed_to"),
     }

@@ -8,6 +8,7 @@ scrape_port       the small HTTP server for /metrics and /status
 pipeline_access   a pipeline's group, its partition of the offsets, its source's surroundings
 stop_signals      SIGTERM, SIGINT and SIGHUP as questions
 terminal_text     text that a terminal only shows and never obeys
+departure_text    a table that is gone at the source, and what becomes of its copy
 number_text       counts and sizes in words
 plain_json        documents as plain JSON values
 table_names       the spellings of a table's name

@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Final
 
 from wrackline.consumers.batch.batch import Batches
+from wrackline.consumers.contract.drop_rules import DropRules
 from wrackline.consumers.contract.modes import ModeSettings
 from wrackline.consumers.contract.target import load_target
 from wrackline.consumers.drive.claim import ConsumerClaim, claim_name
+from wrackline.consumers.drive.departures import Departures
+from wrackline.consumers.drive.leaving import CopyRemover
 from wrackline.consumers.kafka.client_settings import client_settings
 from wrackline.consumers.kafka.record_reader import RecordReader
 from wrackline.consumers.kafka.topic_offsets import Ends, TopicOffsets
@@ -24,6 +27,7 @@ from wrackline.consumers.kafka.wish_topic import WishTopic
 from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.offset_poll import OffsetPoll
 from wrackline.control.runtime.board.board_writer import written_board
+from wrackline.control.runtime.board.gone_tables import beginnings, followed_departures
 from wrackline.control.runtime.board.target_report import TargetReport
 from wrackline.control.runtime.ground.exits import Exit, exit_of_all
 from wrackline.control.runtime.ground.pipeline_access import group_of
@@ -70,12 +74,22 @@ def consume(
     teller, report = ConsumerLog(log, figures), TargetReport(kind, figures, tell)
     with log_libraries(log, values.redactor.clean), ExitStack() as opened:
         opened.enter_context(sent_lines(values, Half.TARGET))
-        opened.enter_context(written_board(values, Half.TARGET, report.look, teller.warned))
+        policy = Departures(DropRules.of(values), opened.enter_context(followed_departures(values)), now_ms)
+        opened.enter_context(
+            written_board(
+                values,
+                Half.TARGET,
+                report.look,
+                teller.warned,
+                lambda half: policy.remember(beginnings(half)),
+            )
+        )
         opened.enter_context(report.standing.until_its_end())
         opened.callback(report.ends)
         lineage = opened.enter_context(report_run(values, "consume", log, streams=not once))
         session, place = opened.enter_context(open_target(values, kind, spark_log))
         ModeSettings.of(values).check(place.can)
+        DropRules.of(values).check(place.can)
         texts = opened.enter_context(schema_registry.RegistryClient(schema_registry.registry_access(values)))
         given = values.below("kafka.")
         asks = TopicOffsets(client_settings(given))
@@ -98,7 +112,8 @@ def consume(
         look = OffsetPoll(ends, asks.first_offsets, asks.written, naming.form(server), figures, teller.warned)
         topic = internal_topics(group_of(values.text("name"))).wishes
         wishes = opened.enter_context(closing(WishTopic(client_settings(given), topic, figures.pause)))
-        loop = ConsumerLoop(values, place, figures, teller, report.begins, wishes)
+        leaving = CopyRemover(policy, place, asks.marks, claim.hold)
+        loop = ConsumerLoop(values, place, figures, teller, report.begins, wishes, leaving)
         failed = list(loop.drive(look, batches.merge, once=once))
         if once and look.nothing is not None:
             failed.append(look.nothing)

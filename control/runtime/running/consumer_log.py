@@ -6,13 +6,16 @@ No line contains a value of a row.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 
 from wrackline.consumers.contract.batch_scope import BatchRange
+from wrackline.consumers.drive.departures import Departure
 from wrackline.consumers.drive.retry_state import TableRetryState
 from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome
 from wrackline.consumers.observe.figures import ConsumerFigures
+from wrackline.control.runtime.ground.departure_text import departure_text
 from wrackline.control.runtime.ground.number_text import count_text
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.logs.lines import Log
 from wrackline.schemas.errors import WracklineError
 
@@ -110,6 +113,20 @@ class ConsumerLog:
             self._log.info("upkeep", line=f"{table}: upkeep took {tended.seconds:.1f} s{gone}", **told)
         else:
             self._log.warning("upkeep", line=f"{table}: {error}", **told, error=error.document())
+
+    def departs(self, departures: Mapping[str, Departure], changed: Collection[str]) -> None:
+        """Log which tables are gone at the source, and what becomes of their copies."""
+        documents = {name: departure.document() for name, departure in departures.items()}
+        self._figures.departs(documents, changed)
+        for name in sorted(changed):
+            departure = documents.get(name)
+            if departure is None:
+                self._log.info("back", line=f"{name} is back at the source", table=name)
+                continue
+            waits = departure["due_ms"] is not None and departure["became"] is None
+            keep = f"; to keep it: wrackline table keep <pipeline.toml> '{name}'" if waits else ""
+            line = f"{name} is {departure_text(departure, now_ms())}{keep}"
+            self._log.warning("gone", line=line, table=name, **departure)
 
     def served(self, url: str) -> None:
         """Log where its figures are."""

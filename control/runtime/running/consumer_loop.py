@@ -25,6 +25,7 @@ from wrackline.consumers.drive.driver import (
     Merge,
     PollEnds,
 )
+from wrackline.consumers.drive.leaving import CopyRemover
 from wrackline.consumers.drive.retry_state import RetryLimits
 from wrackline.consumers.drive.upkeep_worker import Upkeep, UpkeepWorker
 from wrackline.consumers.kafka.topic_offsets import KAFKA_UNREACHABLE
@@ -53,6 +54,7 @@ class ConsumerLoop:
     teller: ConsumerLog
     begun: Callable[[], None] = lambda: None
     wishes: DriverWishes | None = None
+    leaving: CopyRemover | None = None
 
     def drive(self, look: PollEnds, merge: Merge, *, once: bool) -> Sequence[WracklineError]:
         """Merge until asked to stop, or once to where the topics are now; return what failed then."""
@@ -60,7 +62,7 @@ class ConsumerLoop:
         tending = UpkeepWorker(
             table_upkeep(self.place, values), values.integer("consume.upkeep.interval.ms") / 1000
         )
-        driver = Driver(look, merge, pace(values), teller, tending, wishes=self.wishes)
+        driver = Driver(look, merge, pace(values), teller, tending, wishes=self.wishes, leaving=self.leaving)
         with hear_stop_signals() as asked, hear_resume_signal() as resumed, self._served():
             teller.begins(values.text("target.kind"), os.getpid())
             self.begun()

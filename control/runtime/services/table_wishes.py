@@ -1,4 +1,4 @@
-"""Wishes for single tables of the target: pause, resume, and another try.
+"""Wishes for single tables of the target: pause, resume, another try, and keeping its copy.
 
 In: a pipeline that was found good, and a table by its topic's name without the server.  Out: a record in the
 topic of wishes, which the running consumer follows, wherever it runs, and the next one reads first.

@@ -125,6 +125,12 @@ class PgSource:
                 if not key_uniqueness.is_proven_unique(connection, table, key)
             }
 
+    def absent(self, partition: SourcePartition, tables: Collection[TableId]) -> Collection[TableId]:
+        """Name the tables that were dropped or renamed: roles see the names of all relations."""
+        chosen = TableFilter.of(self._settings)
+        with self._catalogued() as catalogue:
+            return [table for table in catalogue.absent(tables) if chosen.captures(table)]
+
     def stream(
         self,
         partition: SourcePartition,

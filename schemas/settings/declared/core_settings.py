@@ -14,7 +14,7 @@ from wrackline.schemas.settings.declared.not_yet_settings import NOT_YET
 from wrackline.schemas.settings.declared.notify_settings import NOTIFY, NOTIFY_NEEDS
 from wrackline.schemas.settings.declared.snapshot_settings import SNAPSHOT, SNAPSHOT_EXCLUSIVE, SNAPSHOT_NEEDS
 from wrackline.schemas.settings.declared.source_settings import NAMING
-from wrackline.schemas.settings.declared.target_settings import EXCLUSIVE, KEEPING, TARGET
+from wrackline.schemas.settings.declared.target_settings import DROPPING, EXCLUSIVE, KEEPING, TARGET
 from wrackline.schemas.settings.declared.unhonoured_settings import UNHONOURED
 from wrackline.schemas.settings.filters import HASH, HASH_V2, KEYS, STARS, TRUNCATE, UNFIT, OnUnfit, mask_of
 from wrackline.schemas.settings.secret_refs import SECURE_PROVIDER
@@ -500,6 +500,7 @@ CORE = Declared(
         *NOTIFY,
         *TARGET,
         *KEEPING,
+        *DROPPING,
         *CONSUME,
         *KAFKA_CLIENT.settings,
     ),

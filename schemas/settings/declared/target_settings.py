@@ -6,6 +6,7 @@ What a changed table does to it is here, and what a delete leaves.
 from wrackline.schemas.settings.setting import Importance, Setting, ends_with_table
 from wrackline.schemas.settings.value_kinds import (
     SettingKind,
+    between,
     each,
     matching,
     one_of,
@@ -71,6 +72,47 @@ KEEPING = (
     ),
 )
 EXCLUSIVE = ("target.history.columns", "target.history.except")
+
+
+DROP_BEHAVIOUR = "target.drop.behavior"
+DROP_OF_TABLE = "target.drop.behavior.<table>"
+DROP_AFTER = "target.drop.after.ms"
+_DROPS = ("keep", "rename", "drop")
+
+DROPPING = (
+    Setting(
+        DROP_BEHAVIOUR,
+        SettingKind.STRING,
+        "What becomes of a table of the target when its table at the source is dropped or renamed and all of"
+        " its rows are merged. keep: nothing. rename: it becomes <table>__dropped_<date>. drop: it is removed"
+        " with its rows after target.drop.after.ms.",
+        "keep",
+        Importance.MEDIUM,
+        "Target",
+        validator=one_of(*_DROPS),
+        recommended=_DROPS,
+    ),
+    Setting(
+        DROP_OF_TABLE,
+        SettingKind.STRING,
+        "The same for one table, named as schema.table.",
+        None,
+        Importance.LOW,
+        "Target",
+        validator=one_of(*_DROPS),
+        recommended=_DROPS,
+    ),
+    Setting(
+        DROP_AFTER,
+        SettingKind.LONG,
+        "For how many milliseconds a table that is to be dropped stays, so that an operator can keep it:"
+        " wrackline table keep. A table that comes back meanwhile is not dropped.",
+        "86400000",
+        Importance.MEDIUM,
+        "Target",
+        validator=between(0, 366 * 86_400_000),
+    ),
+)
 
 
 TARGET = (

@@ -112,6 +112,9 @@ class SparkWorld:
         assert len(found) == len(rows), "a key stands twice"
         return found
 
+    def labels_at(self, name: str) -> Sequence[object]:
+        return [row["label"] for row in self.spark.table(name).collect()]
+
     def seen(self, table: TableId) -> Sequence[Mapping[str, object]]:
         rows = self.opened.rows(table)
         return [] if rows is None else [row.asDict() for row in rows.collect()]

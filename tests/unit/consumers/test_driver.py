@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 import pytest
@@ -11,7 +11,9 @@ from wrackline.consumers.batch.batch import SPARK_GONE
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.consumers.contract.target import UpkeepResult
 from wrackline.consumers.drive.claim import FENCED
+from wrackline.consumers.drive.departures import Departure
 from wrackline.consumers.drive.driver import Driver, DriverPace, DriverRequest, DriverWishes
+from wrackline.consumers.drive.leaving import CopyRemover
 from wrackline.consumers.drive.retry_state import RetryLimits, TableRetryState
 from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome, UpkeepWorker
 from wrackline.consumers.kafka.topic_offsets import Ends
@@ -96,15 +98,25 @@ class World:
     def recovered(self, topic: str) -> None:
         self.told.append(f"{topic} goes on")
 
+    def departs(self, departures: Mapping[str, Departure], changed: Collection[str]) -> None:
+        for name in sorted(changed):
+            known = departures.get(name)
+            self.told.append(f"{name} {'back' if known is None else known.became or 'goes'}")
+
     def outage(self, error: WracklineError | None) -> None:
         self.told.append("back" if error is None else error.code)
 
     def driver(
-        self, *, at_once: int = 2, last_word: float = PATIENCE, wishes: DriverWishes | None = None
+        self,
+        *,
+        at_once: int = 2,
+        last_word: float = PATIENCE,
+        wishes: DriverWishes | None = None,
+        leaving: CopyRemover | None = None,
     ) -> Driver:
         pace = DriverPace(0.01, at_once, RetryLimits(0.01, None), last_word)
         upkeep = UpkeepWorker(self.upkeep, self.every)
-        return Driver(self.look, self.merge, pace, self, upkeep, wishes=wishes)
+        return Driver(self.look, self.merge, pace, self, upkeep, wishes=wishes, leaving=leaving)
 
     def until(self, holds: Callable[[], bool]) -> Callable[[], DriverRequest]:
         """Wish for an end once it holds, or after long enough."""
@@ -166,6 +178,7 @@ class Wishes:
 
     def __init__(self, *paused: str) -> None:
         self.paused = frozenset(paused)
+        self.staying: frozenset[str] = frozenset()
         self.retries: frozenset[str] = frozenset()
 
     def take_retries(self) -> frozenset[str]:

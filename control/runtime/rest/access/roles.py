@@ -141,6 +141,8 @@ _TABLE: Final = {
         "POST /connectors/{name}/tables/{table}/pause",
         "POST /connectors/{name}/tables/{table}/resume",
         "POST /connectors/{name}/tables/{table}/retry",
+        "POST /connectors/{name}/tables/{table}/keep",
+        "POST /connectors/{name}/tables/{table}/release",
         "POST /console/p/{name}/t/{table}/do/{verb}",
         "POST /console/p/{name}/do/{verb}",
         "POST /console/p/{name}/letters/do/{verb}",

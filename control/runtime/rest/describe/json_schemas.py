@@ -234,7 +234,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             dropped={"type": "integer"},
         ),
     ),
-    "TableWish": object_of(table=TEXT, wish={"type": "string", "enum": ["pause", "resume", "retry"]}),
+    "TableWish": object_of(
+        table=TEXT, wish={"type": "string", "enum": ["pause", "resume", "retry", "keep", "release"]}
+    ),
     "Lag": object_of(
         pipeline=TEXT,
         databases=map_of(

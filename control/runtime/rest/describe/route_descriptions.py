@@ -158,6 +158,12 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "POST /connectors/{name}/tables/{table}/retry": RouteDescription(
         "Try one table of the target again that has stopped", {202: "TableWish"}, errors=_ASKS
     ),
+    "POST /connectors/{name}/tables/{table}/keep": RouteDescription(
+        "Keep the copy of a table that is gone at the source", {202: "TableWish"}, errors=_ASKS
+    ),
+    "POST /connectors/{name}/tables/{table}/release": RouteDescription(
+        "Let the settings decide again what becomes of a copy", {202: "TableWish"}, errors=_ASKS
+    ),
     "GET /connectors/{name}/tables/{table}/events": RouteDescription(
         "Return some of a table's events, decoded; it takes data = true in the users' file",
         {200: "Events"},

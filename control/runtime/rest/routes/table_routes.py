@@ -3,6 +3,8 @@
     POST /connectors/{name}/tables/{table}/pause    no batch of it is begun any more
     POST /connectors/{name}/tables/{table}/resume
     POST /connectors/{name}/tables/{table}/retry    a table that stopped is tried again
+    POST /connectors/{name}/tables/{table}/keep     its copy stays when it is gone at the source
+    POST /connectors/{name}/tables/{table}/release  target.drop.behavior counts for it again
 
 In: what passes wishes on, and the tables that the board knows.  Out: routes.  202 means that the wish is
 written; the board shows when the consumer obeys, some seconds later.
@@ -62,6 +64,16 @@ def routes(wishes: TableWishService) -> APIRouter:
     async def retry(request: Request, name: str, table: str) -> Response:
         """Try a table again that has stopped."""
         return await send(request, name, table, TableWish.RETRY)
+
+    @made.post("/keep", status_code=202)
+    async def keep(request: Request, name: str, table: str) -> Response:
+        """Keep the copy of a table that is gone at the source."""
+        return await send(request, name, table, TableWish.KEEP)
+
+    @made.post("/release", status_code=202)
+    async def release(request: Request, name: str, table: str) -> Response:
+        """Let the settings decide again what becomes of the copy."""
+        return await send(request, name, table, TableWish.RELEASE)
 
     return made
 

@@ -115,7 +115,7 @@ class MySqlTableTracker:
     def picture(self, picture: MySqlCatalogueSnapshot) -> Iterator[TableStep | Found]:
         """Report what the log left out; it has passed this picture."""
         for table in self.tables.missing(picture, picture.tables):
-            yield from self._dropped(table)
+            yield from self._dropped(table, by_log=False)  # it may only be hidden: a right was taken away
         for table, shape in picture.tables.items():
             if self.tables.captures(table) and self.tables.shows(picture, table):
                 yield from self._shown(table, shape)
@@ -140,9 +140,9 @@ class MySqlTableTracker:
         if self.tables.captures(table):
             yield self._appears(table, complete=deed.complete and not deed.perhaps)
 
-    def _dropped(self, table: TableId) -> Iterator[TableStep]:
+    def _dropped(self, table: TableId, *, by_log: bool = True) -> Iterator[TableStep]:
         self.reports.add(table)
-        yield from self.tables.remove(table)
+        yield from self.tables.remove(table, dropped=by_log)
 
     def _moved(self, deed: TableRenamed) -> Iterator[TableStep]:
         old, new = deed.old, deed.new
@@ -156,7 +156,7 @@ class MySqlTableTracker:
             return
         yield from self._dropped(new)
         if known is not None and old in self.tables.aside:
-            yield Vanished(old)
+            yield Vanished(old, dropped=True)
             known = None
         captured = self.tables.captures(new)
         if known is None:

@@ -167,6 +167,13 @@ class PgCatalogue:
             for schema, name in self._connection.execute(_TABLES)
         ]
 
+    def absent(self, tables: Collection[TableId]) -> frozenset[TableId]:
+        """Return those of whose name there is no table, readable or not."""
+        rows = self._connection.execute(_OIDS)
+        return frozenset(tables) - {
+            TableId(self._database, str(schema), str(name)) for _, schema, name in rows
+        }
+
     def describe(self, table: TableId) -> Projection:
         """Return a table's current shape, and the part of it that is published."""
         return self.projected(self.carried(self._facts(table)))

@@ -99,6 +99,7 @@ class PgCatalogueSnapshot:
     entries: Mapping[int, PgSnapshotEntry]
     unsettled: frozenset[int] = frozenset()  # being altered, or altered and not visible yet
     published: PgPublicationScope = field(default_factory=PgPublicationScope)
+    dropped: frozenset[int] = frozenset()  # known from an earlier look, and no relation any more
 
 
 def reasons(before: PgTableFacts, after: PgTableFacts) -> frozenset[ShapeChange]:

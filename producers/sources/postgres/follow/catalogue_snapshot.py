@@ -9,7 +9,7 @@ may show it as older than the log does.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -39,6 +39,7 @@ SELECT c.oid, n.nspname::text, c.relname::text, {READABLE}
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND {LOGGED}
   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'"""  # noqa: S608 texts of our own
+_THERE = "SELECT oid FROM pg_class WHERE oid = ANY (%s)"
 # One text for each table that differs as soon as its `PgTableFacts` do; its last part says which generated
 # columns the log carries.
 _DIGESTS = """
@@ -93,6 +94,7 @@ class PgCatalogueReader:
         assert catalogue is not None  # noqa: S101 - made with the connection, only for the type
         unsettled = catalogue.altering()
         entries = self._tables(connection)
+        dropped = self._dropped(connection, entries)
         captured = [oid for oid, one in entries.items() if one.readable and self.captures(one.table)]
         news = self._compare(connection, catalogue, {oid: entries[oid].table for oid in captured})
         carried = publication_fit.publication_scope(connection, self.name)
@@ -109,7 +111,7 @@ class PgCatalogueReader:
             entries[oid] = replace(entry, added=entry.table in self.added)
         if self.pushes and (news or busy or self.added):
             self._push(connection)
-        return PgCatalogueSnapshot(begun, log_end(connection), entries, unsettled | busy, carried)
+        return PgCatalogueSnapshot(begun, log_end(connection), entries, unsettled | busy, carried, dropped)
 
     def handed_over(self, picture: PgCatalogueSnapshot) -> None:
         """Note that the caller has the picture, and with it the added tables."""
@@ -126,6 +128,12 @@ class PgCatalogueReader:
             int(str(oid)): PgSnapshotEntry(TableId(database, str(schema), str(name)), bool(readable))
             for oid, schema, name, readable in connection.execute(_TABLES)
         }
+
+    def _dropped(self, connection: Connection, entries: Container[int]) -> frozenset[int]:
+        """Return tables of the last look that exist no more: others may be partitions now, or unlogged."""
+        missing = [oid for oid, _ in self._names if oid not in entries]
+        there = connection.execute(_THERE, [missing]) if missing else ()
+        return frozenset(missing) - {int(str(oid)) for (oid,) in there}
 
     def _compare(self, connection: Connection, catalogue: PgCatalogue, tables: dict[int, TableId]) -> bool:
         """Read the tables that have changed; return whether there is any change."""

@@ -114,7 +114,7 @@ class PgTableTracker:
         self.reports.add()
         steps: list[Step] = []
         for oid in self.tables.missing(picture, picture.entries):
-            steps += self.tables.remove(oid)
+            steps += self.tables.remove(oid, dropped=oid in picture.dropped)
         names = {oid: entry.table for oid, entry in picture.entries.items()}
         for oid in self.tables.in_order(self.tables.current_names(picture, names)):
             steps += self._look(oid, picture.entries[oid], first=first)

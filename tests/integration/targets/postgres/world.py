@@ -161,6 +161,10 @@ class PostgresWorld:
             return {}
         return {self._key(shape, row): row for row in self.rows(LAYOUT.place(table).view)}
 
+    def labels_at(self, name: str) -> Sequence[object]:
+        schema, table = (part.strip('"') for part in name.split(".", 1))
+        return [row["label"] for row in self.rows(sql.Identifier(schema, table))]
+
     def seen(self, table: TableId) -> Sequence[Mapping[str, object]]:
         return self.rows(LAYOUT.place(table).view)
 

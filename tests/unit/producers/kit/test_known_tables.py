@@ -59,7 +59,7 @@ def test_a_table_that_is_set_aside_is_not_captured() -> None:
     [
         ("a", "a", []),
         ("a", "b", [Renamed(A, B, None, f"{A} {B}")]),
-        ("a", "x", [Vanished(A)]),
+        ("a", "x", [Vanished(A, dropped=True)]),
         ("x", "b", [Appeared(B, complete=False)]),
         ("x", "xx", []),
     ],
@@ -81,7 +81,7 @@ def test_a_table_that_is_set_aside_has_not_vanished_until_it_leaves_its_name() -
     assert world.move(1, A) == []
     world = Numbered(a=1)
     world.tables.aside.add(A)
-    assert world.move(1, OUT) == [Vanished(A)]
+    assert world.move(1, OUT) == [Vanished(A, dropped=True)]
 
 
 def test_a_step_that_makes_the_caller_read_notes_when_it_did() -> None:
@@ -119,9 +119,10 @@ def test_a_name_belongs_to_one_table_at_a_time() -> None:
 
 def test_a_table_that_is_gone_vanishes_if_it_was_copied() -> None:
     tables = Numbered(a=1, x=2).tables
-    assert tables.remove(1) == [Vanished(A)]
-    assert tables.remove(1) == []
-    assert tables.remove(2) == []
+    assert tables.remove(1, dropped=True) == [Vanished(A, dropped=True)]
+    assert tables.remove(1, dropped=True) == []
+    assert tables.remove(2, dropped=True) == []
+    assert Numbered(a=1).tables.remove(1, dropped=False) == [Vanished(A)], "it may only be hidden"
     assert tables.by_key == {}
 
 

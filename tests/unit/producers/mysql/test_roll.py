@@ -68,21 +68,24 @@ def test_a_table_whose_first_rows_are_in_no_event_is_read() -> None:
 def test_a_table_that_is_replaced_goes_and_comes() -> None:
     made = roll("a")
     assert told(made, "CREATE OR REPLACE TABLE a (id int)") == [
-        Vanished(named("a")),
+        Vanished(named("a"), dropped=True),
         Appeared(named("a"), complete=True),
     ]
     assert told(made, "CREATE TABLE a (id int)") == [
-        Vanished(named("a")),
+        Vanished(named("a"), dropped=True),
         Appeared(named("a"), complete=True),
     ], "it was dropped without a log"
 
 
 def test_what_is_dropped_vanishes_once() -> None:
     made = roll("a", "b", "c")
-    assert told(made, "DROP TABLE IF EXISTS a, nope, x1") == [Vanished(named("a"))]
+    assert told(made, "DROP TABLE IF EXISTS a, nope, x1") == [Vanished(named("a"), dropped=True)]
     assert told(made, "DROP TABLE IF EXISTS a") == []
     assert told(made, "DROP DATABASE e") == []
-    assert told(made, "DROP DATABASE d") == [Vanished(named("b")), Vanished(named("c"))]
+    assert told(made, "DROP DATABASE d") == [
+        Vanished(named("b"), dropped=True),
+        Vanished(named("c"), dropped=True),
+    ]
 
 
 def test_a_rename_that_the_start_already_saw_is_reported_only_as_a_statement() -> None:
@@ -95,14 +98,14 @@ def test_a_rename_goes_into_another_topic_or_out_of_or_into_the_filters() -> Non
     made = roll("a")
     made.met(named("a"), shape("a", "id"))
     assert told(made, "RENAME TABLE a TO b") == [Renamed(named("a"), named("b"), shape("b", "id"))]
-    assert told(made, "ALTER TABLE b RENAME TO x1") == [Vanished(named("b"))]
+    assert told(made, "ALTER TABLE b RENAME TO x1") == [Vanished(named("b"), dropped=True)]
     assert told(made, "RENAME TABLE x1 TO a") == [Appeared(named("a"), complete=False)]
 
 
 def test_tables_that_swap_names_are_read_again() -> None:
     of_one = MySqlTableTracker(lambda table: table == named("t"), [named("t")])
     swap = "RENAME TABLE `d`.`t` TO `d`.`_t_old`, `d`.`_t_new` TO `d`.`t`"
-    assert told(of_one, swap) == [Vanished(named("t")), Appeared(named("t"), complete=False)]
+    assert told(of_one, swap) == [Vanished(named("t"), dropped=True), Appeared(named("t"), complete=False)]
     of_all = roll("t", "_t_new")
     assert told(of_all, swap) == [
         Renamed(named("t"), named("_t_old")),
@@ -173,10 +176,10 @@ def test_only_the_end_of_a_set_aside_table_is_reported() -> None:
     assert told(made, "TRUNCATE a") == []
     assert told(made, "ALTER TABLE a MODIFY n bigint") == []
     assert told(made, "RENAME TABLE a TO c") == [
-        Vanished(named("a")),
+        Vanished(named("a"), dropped=True),
         Appeared(named("c"), complete=False),
     ]
-    assert told(made, "DROP TABLE b") == [Vanished(named("b"))]
+    assert told(made, "DROP TABLE b") == [Vanished(named("b"), dropped=True)]
     assert told(made, "CREATE TABLE b (id int)") == []
 
 

@@ -11,7 +11,14 @@ from wrackline.producers.contract.snapshot_requests import Purpose, RequestJoine
 from wrackline.producers.cutting.table_fault import FaultReason
 from wrackline.producers.snapshot import jobs
 from wrackline.producers.snapshot.shape_changes import RefreshNeed
-from wrackline.producers.snapshot.table_state import Job, Outcome, PendingRange, TableState, render_state
+from wrackline.producers.snapshot.table_state import (
+    Job,
+    Outcome,
+    PendingRange,
+    TableDeparture,
+    TableState,
+    render_state,
+)
 from wrackline.producers.snapshot.work_items import KeySpan, SnapshotLimits, Unsaved
 
 WHY = FaultReason("test.why", "it was so", "")
@@ -128,7 +135,9 @@ def test_a_table_that_is_no_more_lacks_nothing() -> None:
         jobs=(FIRST, replace(ASKED, failed=WHY)), shape=TABLE, lacking=LETTERS, lacks_more=True
     )
     ended = {"first": Outcome.CANCELLED, "ask": Outcome.FAILED}
-    assert jobs.drop_jobs(before, None) == TableState(ended=ended, gap=True)
+    assert jobs.drop_jobs(before, None, TableDeparture(dropped=True)) == TableState(
+        ended=ended, gap=True, departure=TableDeparture(dropped=True)
+    )
 
 
 # How a job continues.

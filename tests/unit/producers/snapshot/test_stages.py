@@ -15,7 +15,7 @@ from wrackline.producers.cutting.table_fault import FaultReason
 from wrackline.producers.snapshot import jobs
 from wrackline.producers.snapshot.snapshot_table import SnapshotTable
 from wrackline.producers.snapshot.stages import TABLE_MEANINGS, TABLE_STAGES, WINDOW_MEANINGS, WINDOW_STAGES
-from wrackline.producers.snapshot.table_state import Job, TableState, TableStatus
+from wrackline.producers.snapshot.table_state import Job, TableDeparture, TableState, TableStatus
 from wrackline.producers.snapshot.window import Window, WindowStage
 from wrackline.producers.snapshot.work_items import KeySpan, SnapshotLimits
 
@@ -106,7 +106,7 @@ HAPPENS: tuple[Callable[[SnapshotTable], None], ...] = (
     lambda table: table.pause(paused=True),
     lambda table: table.pause(paused=False),
     lambda table: table.aside(WHY),
-    SnapshotTable.gone,
+    lambda table: table.gone(TableDeparture()),
     SnapshotTable.followed,
 )
 

@@ -1,0 +1,49 @@
+"""What becomes of the copy of a table that is gone, by the settings."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.fakes.target import FakeTarget
+from tests.unit.settings.shop import GOOD, checked
+from wrackline.consumers.contract.drop_rules import DropBehaviour, DropRules
+from wrackline.schemas.errors import OperatorNeeded
+
+KEEP, RENAME, DROP = DropBehaviour.KEEP, DropBehaviour.RENAME, DropBehaviour.DROP
+
+
+def rules(**given: str) -> DropRules:
+    values = checked({**GOOD, **{name.replace("_", "."): value for name, value in given.items()}}).values
+    assert values is not None
+    return DropRules.of(values)
+
+
+def of_tables(**given: str) -> DropRules:
+    values = checked({**GOOD, **{f"target.drop.behavior.{name}": how for name, how in given.items()}}).values
+    assert values is not None
+    return DropRules.of(values)
+
+
+def test_without_a_setting_every_copy_stays() -> None:
+    assert (rules().of_table("d.p.t"), rules().acts) == (KEEP, False)
+    assert rules().after_ms == 86_400_000
+
+
+def test_a_table_may_have_a_rule_of_its_own() -> None:
+    found = of_tables(**{"public.orders": "drop", "public.my table": "rename", "d.public.notes": "drop"})
+    assert found.acts
+    names = ("d.public.orders", "d.public.my_table", "d.public.notes", "d.republic.orders", "d.public.other")
+    assert [found.of_table(name) for name in names] == [DROP, RENAME, DROP, KEEP, KEEP]
+
+
+def test_a_word_that_is_none_is_refused() -> None:
+    for name in ("target.drop.behavior", "target.drop.behavior.public.orders"):
+        assert checked({**GOOD, name: "forget"}).values is None
+
+
+@pytest.mark.parametrize("found", [rules(target_drop_behavior="rename"), of_tables(**{"p.t": "rename"})])
+def test_a_target_that_renames_no_table_is_refused_at_the_start(found: DropRules) -> None:
+    found.check(FakeTarget.can)
+    with pytest.raises(OperatorNeeded, match="no_other_name"):
+        found.check(replace(FakeTarget.can, sets_aside=False))
+    rules(target_drop_behavior="drop").check(replace(FakeTarget.can, sets_aside=False))
