@@ -28,7 +28,7 @@ KEPT: Final = 1_000  # lines that wait
 _LOOK_S: Final = 0.25
 _AGAIN_S: Final = 5.0  # after Kafka did not answer
 _LAST_S: Final = 2.0
-_LEAVE_S: Final = 5.0
+_LEAVE_S: Final = 3.0
 _DAY_MS: Final = 86_400_000
 _LOG: Final = logging.getLogger(__name__)
 
