@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from wrackline.producers.contract.optional_parts import TableSize
 from wrackline.schemas.redaction import Secret
-from wrackline.schemas.tables.table import SourcePartition, TableId
+from wrackline.schemas.tables.table import SourcePartition
 
 Measures: TypeAlias = Mapping[str, int | float | str | None]
 
@@ -47,10 +46,6 @@ class SourceTrials(Protocol):
 
     def clock_ms(self) -> int:
         """Return the server's wall clock."""
-        ...
-
-    def sizes(self) -> Mapping[TableId, TableSize]:
-        """Return the size of each table that the catalogue shows to us, with one statement."""
         ...
 
     def log_pace(self) -> LogPace:

@@ -23,7 +23,7 @@ from wrackline.control.runtime.probe.rows_trial import RowsTrial, choose_tables
 from wrackline.control.runtime.probe.target_trial import TargetTrial
 from wrackline.control.runtime.probe.trial_runs import TrialResult, run_trial
 from wrackline.producers.contract.first_reads import FirstReads
-from wrackline.producers.contract.optional_parts import Surveying, TableSize
+from wrackline.producers.contract.optional_parts import Sizing, Surveying, TableSize
 from wrackline.producers.contract.source_plugin import Source, WriterIds, load
 from wrackline.producers.contract.trials import LogPace, SourceTrials, Trial, Trying
 from wrackline.producers.kafka.client import Client
@@ -120,7 +120,8 @@ class PipelineTrials:
             return
         self._read_clock(server)
         self._pace = server.log_pace()
-        sizes, captured = server.sizes(), set(tables)
+        sizes = source.sizes(partition) if isinstance(source, Sizing) else {}
+        captured = set(tables)
         self._sizes |= {table: size for table, size in sizes.items() if table in captured}
         shapes = _shapes_of(source, partition, tables)
         for table, which in choose_tables(self._sizes, shapes, random.choice).items():

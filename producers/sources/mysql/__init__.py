@@ -6,7 +6,7 @@ stream         polls the log
 decode         events into steps
 heartbeat      the user's query that is run now and then
 server_objects what a pipeline leaves on the server
-trials         what is tried before a start: log-in, log; sizes, clock, fixes
+trials         what is tried before a start: log-in, log; clock, fixes
 
 connect/       connections and errors           discover/      the catalogue, types, shapes
 events/        the log's bytes                  rows/          rows to Avro

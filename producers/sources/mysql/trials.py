@@ -13,7 +13,7 @@ import select
 import struct
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -21,7 +21,6 @@ from urllib.parse import unquote, urlsplit
 import pymysql
 from pymysql.connections import Connection
 
-from wrackline.producers.contract.optional_parts import TableSize
 from wrackline.producers.contract.trials import LogPace, Measures, Trial
 from wrackline.producers.failpoints import reach
 from wrackline.producers.sources.mysql.chunks.mark_settings import signal_table
@@ -30,7 +29,6 @@ from wrackline.producers.sources.mysql.connect.connect import MySqlServer, query
 from wrackline.producers.sources.mysql.connect.quoting import literal, table_name
 from wrackline.producers.sources.mysql.connect.server_errors import RIGHTS, translate_errors
 from wrackline.producers.sources.mysql.connect.server_facts import Flavour, MySqlServerFacts, facts_of
-from wrackline.producers.sources.mysql.discover.table_sizes import table_sizes
 from wrackline.producers.sources.mysql.events import event_kinds, table_map
 from wrackline.producers.sources.mysql.events.events import HEADER, Frames
 from wrackline.producers.sources.mysql.events.packed_events import plain_events
@@ -87,11 +85,6 @@ class MySqlTrials:
         with self._asking("show its clock") as connection:
             [row] = query_dicts(connection, "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED) AS now")
         return int(row["now"])
-
-    def sizes(self) -> Mapping[TableId, TableSize]:
-        """Ask the catalogue."""
-        with self._asking("show its catalogue") as connection:
-            return table_sizes(connection)
 
     def log_pace(self) -> LogPace:
         """Count the bytes of the log since an hour ago, by the files that were begun since."""

@@ -8,7 +8,7 @@ stream         polls the log and confirms what Kafka has
 decode         messages of pgoutput into steps
 heartbeat      a logical message now and then, and the user's query
 server_objects what a pipeline leaves on the server: slot and publication
-trials         what is tried before a start: log-in, log; sizes, clock, fixes
+trials         what is tried before a start: log-in, log; clock, fixes
 slot_owner     which pipeline a slot belongs to, as far as the server shows it
 
 connect/       connections, timeouts, errors    discover/      the catalogue, types, column identity

@@ -10,13 +10,12 @@ server that may not be written to is asked for its place in the log instead.
 import select
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import psycopg
 from psycopg import conninfo, generators, pq
 
-from wrackline.producers.contract.optional_parts import TableSize
 from wrackline.producers.contract.trials import LogPace, Measures, Trial
 from wrackline.producers.failpoints import reach
 from wrackline.producers.sources.postgres.connect.connect import Connection, PgServer
@@ -28,7 +27,6 @@ from wrackline.producers.sources.postgres.stream import begin
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.redaction import Redactor, Secret
 from wrackline.schemas.settings.settings_registry import Values
-from wrackline.schemas.tables.table import TableId
 
 LOG_UNSEEN = define(
     "pg.log_unseen",
@@ -52,16 +50,6 @@ _PREFIX: Final = "wrackline.trial"
 _MAY_WRITE = """
 SELECT NOT pg_is_in_recovery() AND NOT current_setting('transaction_read_only')::bool
    AND has_function_privilege('pg_logical_emit_message(boolean, text, text)', 'EXECUTE')"""
-_SIZES = """
-SELECT n.nspname::text, c.relname::text,
-       CASE WHEN bool_and(l.reltuples >= 0) THEN sum(l.reltuples)::bigint END,
-       sum(pg_table_size(l.oid))::bigint
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace,
-     LATERAL (SELECT c.oid UNION SELECT relid FROM pg_partition_tree(c.oid)) part (oid)
-     JOIN pg_class l ON l.oid = part.oid AND l.relkind = 'r'
-WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname <> 'information_schema'
-  AND n.nspname NOT LIKE 'pg\\_%'
-GROUP BY 1, 2"""
 _PACE = """
 SELECT CASE WHEN NOT pg_is_in_recovery() THEN wal_bytes::float END,
        extract(epoch FROM clock_timestamp() - stats_reset)::float,
@@ -89,17 +77,6 @@ class PgTrials:
         with self._server.connect() as connection:
             ((now,),) = connection.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
         return int(str(now))
-
-    def sizes(self) -> Mapping[TableId, TableSize]:
-        """Ask the catalogue; a partitioned table is as large as its partitions."""
-        with self._server.connect() as connection, translate_errors(connection, "show its catalogue"):
-            found = connection.execute(_SIZES).fetchall()
-        return {
-            TableId(self._server.database, str(schema), str(name)): TableSize(
-                None if rows is None else int(str(rows)), int(str(size))
-            )
-            for schema, name, rows, size in found
-        }
 
     def log_pace(self) -> LogPace:
         """Ask for the log's average since the server's statistics began: it keeps none of the last hour."""

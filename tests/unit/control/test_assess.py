@@ -162,9 +162,6 @@ class Server:
     def clock_ms(self) -> int:
         raise NotImplementedError
 
-    def sizes(self) -> Mapping[TableId, TableSize]:
-        raise NotImplementedError
-
     def log_pace(self) -> LogPace:
         raise NotImplementedError
 
