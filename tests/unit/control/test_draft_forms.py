@@ -319,10 +319,8 @@ def test_where_they_are_allowed_they_are_stars_that_come_back(config: Mapping[st
         assert CANARY not in str(stored.shown("toml"))
     own = stored.shown("stages" if "stages" in config else "flat")
     assert MASK in str(own)
-    assert (
-        storable_config(own, "shop", stored, typed=True)
-        == ({} if "stages" in config else {"name": "shop"}) | config
-    )
+    named: dict[str, Any] = {} if "stages" in config else {"name": "shop"}
+    assert storable_config(own, "shop", stored, typed=True) == {**named, **config}
 
 
 def test_stars_that_stand_for_nothing_are_refused() -> None:
