@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from wrackline.schemas.settings.declared.target_settings import CHANGES
+
 Place = tuple[str, ...]
 
 
@@ -89,19 +91,7 @@ def _words(letters: Mapping[str, str]) -> PropertyForm:
 
 TEXT: Final = PropertyForm(_text, lambda text: text)
 DML: Final = _words({"INSERT": "c", "UPDATE": "u", "DELETE": "d"})
-DDL: Final = _words(
-    {
-        word: word
-        for word in (
-            "ADD_COLUMN",
-            "DROP_COLUMN",
-            "ALTER_TYPE",
-            "RENAME_TABLE",
-            "DROP_TABLE",
-            "TRUNCATE_TABLE",
-        )
-    }
-)
+DDL: Final = _words({word: word for word in CHANGES})
 _SECONDS: Final = _number("", "", 1000)
 _MYSQL: Final = ("mysql", "mariadb")
 _POSTGRES: Final = ("postgres",)

@@ -175,6 +175,20 @@ def test_a_property_without_effect_is_named_and_is_a_finding() -> None:
     assert len(forms.findings) == 4
 
 
+def test_what_a_table_does_not_follow_is_a_setting_of_the_table() -> None:
+    table = {"database": "shop", "schema": "public", "table": "orders"}
+    lists = {"dmlBlacklist": ["DELETE"], "ddlBlacklist": ["ADD_COLUMN"]}
+    config = {**ALL, "ddlBlacklist": ["DROP_COLUMN"], "tables": [{**table, **lists}]}
+    settings = DraftForms.of(config, "shop").settings
+    assert {
+        "target.schema.change.exclude": "DROP_COLUMN",
+        "skipped.operations.public.orders": "d",
+        "target.schema.change.exclude.public.orders": "ADD_COLUMN",
+    }.items() <= settings.items()
+    assert write_stages(settings) == config
+    assert ignored({**ALL, "ddlBlacklist": ["DROP_TABLE"]}) == ["ddlBlacklist"]
+
+
 def test_resources_are_not_honoured_where_spark_runs_elsewhere() -> None:
     config = {**ALL, "settings": {"spark.remote": "sc://spark:15002"}}
     assert ignored(config) == ["resources.vcores", "resources.memoryMB"]
@@ -304,9 +318,9 @@ def test_where_they_are_allowed_they_are_stars_that_come_back(config: Mapping[st
         assert CANARY not in str(shown)
         assert CANARY not in str(stored.shown("toml"))
     own = stored.shown("stages" if "stages" in config else "flat")
-    named: dict[str, Any] = {} if "stages" in config else {"name": "shop"}
     assert MASK in str(own)
-    assert storable_config(own, "shop", stored, typed=True) == named | dict(config)
+    named: dict[str, Any] = {} if "stages" in config else {"name": "shop"}
+    assert storable_config(own, "shop", stored, typed=True) == {**named, **config}
 
 
 def test_stars_that_stand_for_nothing_are_refused() -> None:
