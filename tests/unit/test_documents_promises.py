@@ -36,7 +36,10 @@ def code_of(page: Path) -> Iterator[str]:
         yield block or inline
 
 
-NO_SETTINGS = {"database.schema.table", "schema.table", "schema.table.column", "source.query"}
+NO_SETTINGS = {
+    *("database.schema.table", "schema.table", "schema.table.column", "source.query"),
+    "target.jsonl.folder",  # of the example of a plug-in
+}
 
 # -- the path of a row
 

@@ -113,7 +113,7 @@ class SourceReport:
         if shown["renamed_to"] is not None:
             new = TableId(*shown["renamed_to"])
             # else the copy of the old name has rows that the topic of the new one never gets
-            shown |= {"renamed_to": self._name(new), "dropped": self._reads_whole(new)}
+            shown |= {"renamed_to": self._name(new, states.get(new) or {}), "dropped": self._reads_whole(new)}
         return shown
 
     def _ranges_of(

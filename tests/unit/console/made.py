@@ -162,6 +162,7 @@ def target_table(*, events: int = 0, behind: int = 0, late_ms: int = 900, **more
         "lag_ms": {"publish": 12, "wait": 300, "merge": late_ms - 312, "whole": late_ms},
         "events": {"u": events}, "schema_changes": {}, "batches": 40, "dead_letters": 0,
         "seconds": {"read": 1.5, "apply": 4.0},
+        "departure": None,
         "upkeep": {"done": 1, "failed": 0, "seconds": 2.0, "error": None, "removed": {}}, "incomplete": 0,
         "at_ms": now, **more,
     }  # fmt: skip
