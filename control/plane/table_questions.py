@@ -162,7 +162,12 @@ def _tables(
             if isinstance(shape, WracklineError) and broken < _MOST_BROKEN:
                 broken += 1
                 told = _column_support(source, partition, table)
-            yield table, shape, count_support(shape, told, target), sizes.get(table, TableSize(None, None))
+            yield (
+                table,
+                shape,
+                count_support(shape, told, target),
+                sizes.get(table, TableSize(None, None)),
+            )
 
 
 def _shape(source: Source, partition: SourcePartition, table: TableId) -> TableSchema | WracklineError:

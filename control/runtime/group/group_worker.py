@@ -132,16 +132,10 @@ def join_group(
         opened.callback(boards.close)
         notifier = Notifier(lambda: crew.writes, telling.wrong)
         opened.callback(notifier.close)
-        looks = WorkerViews(
-            crew,
-            boards,
-            partial(_assess, nursery, group, crew),
-            partial(_work_on_letters, nursery, group, crew),
-            notifier,
-        )
+        ways = partial(_assess, nursery, group, crew), partial(_work_on_letters, nursery, group, crew)
+        looks = WorkerViews(crew, boards, *ways, notifier)
         asks = _GroupRequests(crew, tell)
-        drafts = GroupDrafts(group.id, crew, hands, typed_secrets=group.typed_secrets)
-        access = DraftAccess(drafts, crew.names, crew.check, partial(_begin_call, nursery, group))
+        access = _draft_access(nursery, group, crew, hands)
         more = () if pages is None else pages(crew, looks, access)
         put = opened.enter_context(open_trail(group.client, topics.audit, _AUDIT_DAYS))
         boards.follow_lines(topics.audit, group.client)
@@ -204,6 +198,13 @@ def _begins(nursery: Nursery, group: WorkerGroup, connector: Connector) -> Mappi
         )
         for number in task_numbers(connector)
     }
+
+
+def _draft_access(
+    nursery: Nursery, group: WorkerGroup, crew: GroupConnectors, hands: WorkerTasks
+) -> DraftAccess:
+    drafts = GroupDrafts(group.id, crew, hands, typed_secrets=group.typed_secrets)
+    return DraftAccess(drafts, crew.names, crew.check, partial(_begin_call, nursery, group))
 
 
 def _begin_call(
