@@ -249,7 +249,7 @@ def test_a_viewer_sees_no_button_that_would_be_refused(port: int, made: tuple[Ma
     for path, buttons in (
         ("/console/p/shop", 3),
         ("/console/p/shop/t/shop.public.orders", 1),
-        ("/console/", 0),
+        ("/console/", 3),
     ):
         assert len(re.findall(r"/do/", ann.ask("GET", path).html)) == buttons
         assert "/do/" not in vic.ask("GET", path).html
