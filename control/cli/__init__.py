@@ -4,6 +4,7 @@ In: arguments.  Out: text or JSON on standard output, and an exit code.
 
     command_line   the application: every verb, and the verbs that have no file of their own
     commands/      one file for a verb or a group of verbs
+    assess/        `wrackline assess`
     init/          `wrackline init`
     tail/          `wrackline tail`
     remote/        verbs that a worker elsewhere carries out, by REST

@@ -16,7 +16,7 @@ from typing import Annotated, NoReturn, TextIO, cast
 import typer
 from rich.text import Text
 
-from wrackline.control.cli.commands.assess_command import assess
+from wrackline.control.cli.assess.assess_command import assess
 from wrackline.control.cli.commands.delete_command import delete
 from wrackline.control.cli.commands.doctor import examine
 from wrackline.control.cli.commands.explain import Explanation, all_settings, explain_codes, find_setting

@@ -19,7 +19,6 @@ pipeline_page       what one pipeline shows
 table_page          what one table shows
 heat_figures        what the map of tables is coloured by
 page_words          states in words with their icons, and numbers as people read them
-charts              the geometry of charts, drawn by the server as SVG
 templates, static   the HTML, one style sheet, a few lines of JavaScript, and htmx
 
 No page asks a database, Kafka or a target, but those that say so, which answer within two seconds.  Each

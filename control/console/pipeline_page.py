@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from wrackline.control.console.charts import Chart, line_chart
+from wrackline.control.console.draw.charts import Chart, line_chart
 from wrackline.control.console.draw.heat_map import HeatMap, heat_map
 from wrackline.control.console.heat_figures import FIGURES, TONES, HeatLegend, heat_kinds, heat_legend
 from wrackline.control.console.page_words import (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from wrackline.control.console.charts import sparkline
+from wrackline.control.console.draw.charts import sparkline
 from wrackline.control.console.page_words import (
     DASH,
     Badge,

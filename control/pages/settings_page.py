@@ -35,9 +35,9 @@ url = "http://registry:8081"
 
 The same names and values, as strings in JSON, are what REST takes.
 Names are Debezium's and Kafka Connect's where they have them.
-A value may hold `${env:NAME}`, `${file:PATH:KEY}` (a properties file) or `${dir:PATH:KEY}`. What may be read
-stands in `WRACKLINE_SECRETS_ALLOW` (`env:SHOP_*,dir:/run/secrets`); variables `WRACKLINE_*` always may.
-In a list, `\\,` is a comma inside an item. A name with `<...>` stands for many.
+A value may hold `${env:NAME}`, `${file:PATH:KEY}` (a properties file), `${dir:PATH:KEY}` or `${secure(KEY)}`.
+What may be read stands in `WRACKLINE_SECRETS_ALLOW` (`env:SHOP_*,dir:/run/secrets`); variables `WRACKLINE_*`
+always may. In a list, `\\,` is a comma inside an item. A name with `<...>` stands for many.
 """
 
 TITLES = {"": "Every pipeline"}

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from wrackline.control.plane.column_support import LOSSES
 from wrackline.producers.sources.mysql.discover import types as mysql
 from wrackline.producers.sources.postgres.discover import types as postgres
 from wrackline.producers.sources.postgres.discover.types import PgType
@@ -34,6 +35,13 @@ _KINDS_HEAD = """\
 `from_avro` is what Spark reads; a column is cast from it to the type of its table. Kafka Connect's
 names have version 1. Each kind, with nulls and its extremes, is read in a test by Spark's `from_avro`
 and by Apicurio's Avro converter for Kafka Connect, and both give the same values.
+"""
+
+_LOSSES_HEAD = """\
+## What a target has in another form
+
+`POST /v1/contexts/default/drafts/<id>/assessTable` answers PARTIAL for columns of these kinds, with the same
+words. All others are carried as they are.
 """
 
 _WHY = """\
@@ -81,6 +89,8 @@ def page() -> str:
         _table(("type", "kind", "Spark"), _postgres()),
         "## MySQL and MariaDB\n",
         _table(("type", "kind", "Spark"), _mysql()),
+        _LOSSES_HEAD,
+        _table(("kind", "Iceberg", "Delta", "PostgreSQL"), _losses()),
         _WHY.format(most=MOST_DIGITS),
     ]
     return "\n".join(parts)
@@ -92,6 +102,13 @@ def _kinds() -> Iterable[Sequence[str]]:
         connect = f"`{form.connect_name}`" if form.connect_name else form.connect_type or ""
         forms = (form.read_as, form.spark, form.iceberg, form.delta)
         yield kind.value, form.value, avro, connect, *(_letters(text) for text in forms)
+
+
+def _losses() -> Iterable[Sequence[str]]:
+    lossy = {kind for losses in LOSSES.values() for kind in losses}
+    for kind in Kind:
+        if kind in lossy:
+            yield kind.value, *(LOSSES[target].get(kind, "") for target in ("iceberg", "delta", "postgres"))
 
 
 def _letters(form: str) -> str:

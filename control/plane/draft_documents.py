@@ -80,10 +80,11 @@ def table_page(tables: Sequence[Mapping[str, Any]], search: str, limit: int, aft
 def assessment(found: Mapping[str, Any], more: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Describe an assessment: problems of the connection apart from those of features."""
     findings = [*found["findings"], *more]
+    stops = any(one["severity"] == "ERROR" for one in more)
     connectivity = [one for one in findings if one["severity"] != "INFO" and _CONNECTS.fullmatch(one["id"])]
     features = [one for one in findings if one not in connectivity]
     return {
-        "ok": found["ok"],
+        "ok": found["ok"] and not stops,
         "accepted": found["accepted"],
         "trials": found["trials"],
         "tables": found["tables"],

@@ -4,6 +4,7 @@ In: a configuration as it was sent.  Out: the same in any form, with what of it 
 as it may be shown.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +20,7 @@ from wrackline.control.runtime.rest.model import sent_settings
 from wrackline.control.runtime.rest.model.drafts import MASKED, TYPED_SECRET
 from wrackline.schemas.language.findings import Finding, Severity, rule
 from wrackline.schemas.pipelines.pipeline import kind_of
+from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.settings_registry import SettingsRegistry
 
 _MOST_PLACES: Final = 5
@@ -31,6 +33,16 @@ IGNORED = rule(
     "the pipeline runs as if the property were not there",
     "{hint}",
 )
+
+ARGUMENT = rule(
+    "cdap.runtime_argument",
+    Severity.ERROR,
+    "A runtime argument",
+    "{setting} has the runtime argument {argument}, and pipelines are started without arguments",
+    "the argument would stay as it is written",
+    "write the value itself, or a reference to a secret: ${{env:NAME}}, ${{secure(key)}}",
+)
+_ARGUMENT: Final = re.compile(r"\$\{[A-Za-z_][\w.-]{0,100}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +74,17 @@ class DraftForms:
 
     @property
     def findings(self) -> list[Finding]:
-        """What has no effect, as findings."""
-        return [
+        """What has no effect, and what nothing here can fill in, as findings."""
+        ignored = [
             IGNORED(property=one.place, why=one.reason.why, hint=one.reason.hint)
             for one in self.ignored
             if not one.reason.harmless
         ]
+        arguments = {
+            name: found[0] for name, text in self.settings.items() if (found := _ARGUMENT.search(text))
+        }
+        staged = arguments if "stages" in self.config else {}
+        return [*ignored, *(ARGUMENT(setting=shown_name(one), argument=text) for one, text in staged.items())]
 
     def hides(self, name: str, text: str) -> bool | None:
         """Whether the text of a setting is a secret."""

@@ -1,9 +1,10 @@
 """What data needs to run: pipelines, workers, groups and their REST.  No command line is in here.
 
-    rest, group, worker -> services, events, letters -> running, check
-        -> board, spark, lineage, logs, files -> ground
+    group -> worker -> rest, notices -> services, events, letters -> running, probe -> check
+        -> board, spark, lineage, logs, files
+    all of them -> ground
 
 In: good pipelines and settings.  Out: running tasks, HTTP answers, and a function for each thing that an
 operator can ask.  Nothing here imports `control/cli/` or `control/local/`; the command line, the console and
-the control plane use `services/`, `check/` and REST.
+the control plane use `services/`, `check/`, `probe/` and REST.
 """

@@ -7,6 +7,7 @@ them, and the tables' saved states.
     split_transaction.py  what is saved of a source transaction that needs several Kafka transactions
     record_buffer.py      a growing list of records, with their counts
     control_records.py    the records beside the rows
+    skipped_changes.py    changes that single tables leave out
     message_filter.py     which logical messages are published
     table_topics.py       the topic of each table, which no other table may have
     unpublishable.py      tables whose rows can't be published

@@ -39,6 +39,7 @@ from wrackline.producers.contract.steps import (
     Vanished,
 )
 from wrackline.producers.cutting.record_buffer import RecordBuffer, Unfitting
+from wrackline.producers.cutting.skipped_changes import SkippedChanges, SkippedOf
 from wrackline.producers.cutting.split_transaction import SplitTransaction
 from wrackline.producers.cutting.table_fault import FaultKeeper, StateKeeper
 from wrackline.producers.cutting.unpublishable import SizeBounds, UnpublishableTables
@@ -63,6 +64,7 @@ class CutPolicy:
     heartbeat: float = 0.0  # seconds between two such publications with a heartbeat; 0: no heartbeats
     tombstones: bool = True
     skipped: frozenset[str] = frozenset()
+    skipped_of: SkippedOf = lambda _: frozenset()
     voids: bool = True  # whether a `t` that is not from the log goes out before rows that are read
     bounds: SizeBounds = field(default_factory=SizeBounds)
 
@@ -173,18 +175,17 @@ class Cutter:
         self._new_topics: dict[str, None] = {}
         self._finished, self._unfinished = RecordBuffer(), RecordBuffer()
         self._states: dict[TableId, Json | None] = {}
-        self._saves = self._saves_taken = self._sealed_saves = 0
+        self._saves = self._saves_taken = self._sealed_saves = self._sealed_size = self._batch_size = 0
         self._since: float | None = None  # when the oldest finished record came
         self._open: _OpenTransaction | None = None
         self._ended_ms = 0
         self._place: Position | None = None  # after the last record that may be given out
         self._confirmable: Position | None = None  # the last place outside a transaction
         self._sealed: deque[tuple[Publication, int]] = deque()  # with the number of saves up to it
-        self._sealed_size = 0
         self._refused = {} if refused is None else refused
         self._left_out = UnpublishableTables(policy.bounds, self._refused)
         self.message_topics: set[str] = set()  # topics that logical messages were written to
-        self._batch_size = 0
+        self._skipped = SkippedChanges(policy.skipped_of)
         self._faults: list[Fault] = []
         self._handlers: Mapping[type, Callable[[Any], None]] = {
             Begin: self._begin,
@@ -237,7 +238,7 @@ class Cutter:
     def feed(self, batch: Batch, now: float) -> Sequence[Fault]:
         """Take the next steps of the log; return the faults of tables that are set aside."""
         self._now, self._batch_size = now, batch.size
-        for step in batch.steps:
+        for step in self._skipped.leave(batch.steps):
             self._handlers[type(step)](step)
         return self._take_faults()
 

@@ -102,6 +102,12 @@ def prepare_history(admin: AdminClient, topic: str, replication: int) -> None:
     _makes(admin, NewTopic(topic, 1, replication, config=_HISTORY))
 
 
+def prepare_trail(admin: AdminClient, topic: str, keep_ms: int) -> None:
+    """Make a topic of lines that are kept by time, unless it is there."""
+    config = {"cleanup.policy": "delete", "retention.ms": str(keep_ms), "retention.bytes": str(100 << 20)}
+    _makes(admin, NewTopic(topic, 1, -1, config={**config, "segment.bytes": str(8 << 20)}))
+
+
 def _makes(admin: AdminClient, new: NewTopic) -> bool:
     """Make a topic, and return when it is known; False: it was there."""
     made = admin.create_topics([new], operation_timeout=SECONDS)

@@ -47,7 +47,7 @@ from wrackline.schemas.events.envelope import dump, key_schema, value_schema
 from wrackline.schemas.kafka.receipts import fold
 from wrackline.schemas.kafka.schema_registry import RegistryClient, registry_access
 from wrackline.schemas.kafka.topic_names import control_topics, internal_topics
-from wrackline.schemas.pipelines.publication_settings import naming_of
+from wrackline.schemas.pipelines.publication_settings import naming_of, skipped_of_table
 from wrackline.schemas.settings.filters import ColumnRules
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import SourcePartition, TableSchema
@@ -279,6 +279,7 @@ def _policy(values: Values) -> CutPolicy:
         heartbeat=heartbeat,
         tombstones=values.flag("tombstones.on.delete"),
         skipped=skipped,
+        skipped_of=skipped_of_table(values),
         voids=values.flag("snapshot.truncate.events"),
         bounds=SizeBounds(values.integer("max.row.bytes"), _client(values).most_record_bytes),
     )

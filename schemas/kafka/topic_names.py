@@ -20,6 +20,17 @@ from wrackline.schemas.tables.table import TableId
 
 NAME_MAX = 249
 
+_PURPOSES = (
+    "configs",
+    "offsets",
+    "status",
+    "offset-history",
+    "tasks",
+    "requests",
+    "wishes",
+    "logs",
+    "audit",
+)
 _REFUSED_BY_KAFKA = re.compile(r"[^a-zA-Z0-9._-]")
 _REPLACED = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -92,6 +103,8 @@ class InternalTopics:
     tasks: str
     requests: str
     wishes: str
+    logs: str
+    audit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +166,7 @@ def control_topics(
 
 def internal_topics(group: str) -> InternalTopics:
     """The internal topics of a worker group (`group.id`)."""
-    return InternalTopics(
-        *(
-            _checked(f"{group}-{purpose}", "group.id")
-            for purpose in ("configs", "offsets", "status", "offset-history", "tasks", "requests", "wishes")
-        )
-    )
+    return InternalTopics(*(_checked(f"{group}-{purpose}", "group.id") for purpose in _PURPOSES))
 
 
 def assign(

@@ -217,7 +217,9 @@ def load(path: Path, plugins: Plugins, environ: Mapping[str, str]) -> Pipeline:
     """Read and check a pipeline's file; the file itself may extend what its references may read."""
     given, faults = parse(read_file(path), str(path))
     allowed = Allowed.from_environment(environ).widen(
-        split_list(given.get("secrets.allow.env", "")), split_list(given.get("secrets.allow.folders", ""))
+        split_list(given.get("secrets.allow.env", "")),
+        split_list(given.get("secrets.allow.folders", "")),
+        given.get("secrets.secure.provider", ""),
     )
     allowed = allowed.of_the_owner()
     checked = check(given, plugins, Resolver(allowed, environ))

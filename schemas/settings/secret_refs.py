@@ -3,6 +3,7 @@
     password = "${env:WRACKLINE_DB_PASSWORD}"         an environment variable
     password = "${file:/etc/shop/db.properties:pw}"   one key of a Java properties file
     password = "${dir:/run/secrets/db:password}"      a file in a folder, as containers mount secrets
+    password = "${secure(db-password)}"               as in CDAP: what secrets.secure.provider stands for
 
 Why an allow-list: the right to write a setting must not be a right to read every file and variable of the
 worker (CVE-2024-31141).  A path is checked after its symbolic links are followed.  What a reference gives is
@@ -38,7 +39,14 @@ MALFORMED = define(
     "secret.malformed",
     Definite,
     "{reference} is not a reference to a secret",
-    hint="write ${{env:NAME}}, ${{file:PATH:KEY}} or ${{dir:PATH:KEY}}, not nested",
+    hint="write ${{env:NAME}}, ${{file:PATH:KEY}}, ${{dir:PATH:KEY}} or ${{secure(KEY)}}, not nested; the"
+    " last one's key has only letters, digits, -, _ and .",
+)
+NO_CONNECTIONS = define(
+    "secret.no_connections",
+    Definite,
+    "{reference} names a connection of CDAP, and there are none here",
+    hint="write the connection's settings themselves: database.hostname, database.user and so on",
 )
 
 NOT_FROM_ELSEWHERE = define(
@@ -63,6 +71,7 @@ NOT_WRITTEN = define(
     " group's file: lineage.allow.folders",
 )
 
+SECURE_PROVIDER = "dir:/run/secrets"  # what stands behind ${secure(key)} if no setting says otherwise
 ALLOW_VARIABLE = "WRACKLINE_SECRETS_ALLOW"
 OWN_NAMES = "WRACKLINE_*"
 LARGEST_FILE = 1 << 20
@@ -77,10 +86,11 @@ SYSTEM_AUTHORITIES = tuple(
     )
 )
 
-_REFERENCE = re.compile(
-    r"\$\{(?P<provider>[A-Za-z][\w-]*):(?P<rest>[^}]*)(?:\}|\Z)"
-)  # closed or not, so it is linear
+_REFERENCE = re.compile(  # closed or not, so it is linear
+    r"\$\{(?:(?P<call>secure|conn)\((?P<key>[^}]*)|(?P<provider>[A-Za-z][\w-]*):(?P<rest>[^}]*))(?:\}|\Z)"
+)
 _BEGUN = re.compile(r"\$\{(?:env|file|dir):")
+_KEY = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,200}")
 _PROPERTY = re.compile(r"\s*(?P<key>(?:[^\s:=\\]|\\.)+)\s*[=:\s]?\s*(?P<value>.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -97,6 +107,7 @@ class Allowed:
     ] = ()  # names of settings for Spark and its like, beside those that any caller may set
     hosts: tuple[str, ...] | None = None  # that settings may name; None: any
     written: tuple[Path, ...] | None = None  # folders that may be written to; None: those that may be read
+    secure: str = SECURE_PROVIDER  # dir:FOLDER, env:PREFIX or file:PATH
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Self:
@@ -106,10 +117,11 @@ class Allowed:
         folders = tuple(Path(e.removeprefix("dir:")) for e in entries if e.startswith("dir:"))
         return cls((OWN_NAMES, *names), folders)
 
-    def widen(self, names: tuple[str, ...], folders: tuple[str, ...]) -> Self:
-        """Add what a pipeline's own file allows (secrets.allow.env, secrets.allow.folders)."""
+    def widen(self, names: tuple[str, ...], folders: tuple[str, ...], secure: str = "") -> Self:
+        """Add what the owner's file says: secrets.allow.env, .folders and secrets.secure.provider."""
         return replace(
             self,
+            secure=secure or self.secure,
             names=(*self.names, *names),
             folders=(*self.folders, *(Path(folder) for folder in folders)),
         )
@@ -139,6 +151,9 @@ class Resolver:
         found: list[str] = []
 
         def replaced(reference: re.Match[str]) -> str:
+            if reference["call"]:
+                found.append(self._secure(reference))
+                return found[-1]
             if not reference[0].endswith("}"):
                 unclosed = _BEGUN.search(reference[0])
                 if unclosed:
@@ -186,6 +201,22 @@ class Resolver:
             case _:  # its rest is not shown: it may be part of a password that only looks like a reference
                 raise MALFORMED(reference=f"${{{provider}:...}}")
 
+    def _secure(self, found: re.Match[str]) -> str:
+        """Look a key up where the provider says; a key is never a path."""
+        reference, key = found[0], found["key"].removesuffix(")")
+        if not reference.endswith(")}") or not _KEY.fullmatch(key):
+            raise MALFORMED(reference=f"${{{found['call']}(...)}}")
+        if found["call"] != "secure":
+            raise NO_CONNECTIONS(reference=reference)
+        provider, _, place = self.allowed.secure.partition(":")
+        match provider:
+            case "env":
+                return self._variable(reference, place + re.sub("[.-]", "_", key.upper()))
+            case "file":
+                return self._property(reference, place, key)
+            case _:
+                return self._file_of_folder(reference, place, key)
+
     def _variable(self, reference: str, name: str) -> str:
         if not any(fnmatch.fnmatchcase(name, pattern) for pattern in self.allowed.names):
             raise NOT_ALLOWED(reference=reference, allow=f"env:{name}")
@@ -208,7 +239,8 @@ class Resolver:
     def _allowed_file(self, reference: str, path: Path, more: Sequence[Path] = ()) -> Path:
         beside, real, folders = _followed(reference, path, (*self.allowed.folders, *more))
         if not any(real.is_relative_to(folder) for folder in folders):
-            folder = path.parent if str(path) in reference else "<folder>"  # a reference's value is not shown
+            known = str(path) in reference or reference.startswith("${secure(")
+            folder = path.parent if known else "<folder>"  # a reference's value is not shown
             if not real.is_relative_to(beside):  # nor is where a link leads
                 folder = "<folder that the link leads to>"
             raise NOT_ALLOWED(reference=reference, allow=f"dir:{folder}")

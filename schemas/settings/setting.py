@@ -146,6 +146,17 @@ class Declared:
     not_yet: tuple[NotYet, ...] = ()
 
 
+def ends_with_table(prefix: str) -> Callable[[str], None]:
+    """Return what refuses a setting for one table whose name does not end with schema.table."""
+
+    def check(name: str) -> None:
+        schema, dot, table = name.removeprefix(f"{prefix}.").partition(".")
+        if not (schema and dot and table):
+            raise ValueError("expected a name that ends with a table, as schema.table")
+
+    return check
+
+
 def placeholders(declared_name: str, name: str) -> Mapping[str, str] | None:
     """Return the values of a family's placeholders in `name`, or None if it is not of the family."""
     found = _compiled(declared_name).fullmatch(name)

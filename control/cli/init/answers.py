@@ -17,7 +17,7 @@ from wrackline.schemas.settings.setting import Setting
 from wrackline.schemas.settings.settings_registry import INVALID
 from wrackline.schemas.settings.value_kinds import SettingKind, join_list
 
-_REFERENCE = re.compile(r"\$\{(?:env|file|dir):[^{}]+\}")
+_REFERENCE = re.compile(r"\$\{(?:(?:env|file|dir):[^{}]+|secure\([^(){}]+\))\}")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _LOUD = re.compile(r"[A-Z_][A-Z0-9_]*")
 _UNPRINTED = frozenset({"Cc", "Cs", "Zl", "Zp"})

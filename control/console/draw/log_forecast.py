@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from wrackline.control.console.charts import Series, nice_top, polyline, thinned
+from wrackline.control.console.draw.charts import Series, nice_top, polyline, thinned
 from wrackline.control.runtime.ground.number_text import duration_text, size_text
 
 _BOX: Final = (330, 120)

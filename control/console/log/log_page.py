@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from wrackline.control.console.charts import Chart, Series, line_chart
+from wrackline.control.console.draw.charts import Chart, Series, line_chart
 from wrackline.control.console.draw.log_forecast import LogForecast, age_forecast, size_forecast
 from wrackline.control.console.log.log_advice import log_advice, log_badge
 from wrackline.control.console.page_words import DASH, Badge, half_badge

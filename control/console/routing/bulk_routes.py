@@ -1,6 +1,6 @@
-"""What is asked of several pipelines at once: `POST /console/do/{verb}`, with a field for each chosen one.
+"""What is asked of several pipelines at once: `POST /console/p/do/{verb}`, with a field for each chosen one.
 
-In: the connectors.  Out: the route.  What can't be done is said of each pipeline, and the others are done.
+In: the connectors.  Out: the route.  What can't be done is counted, and the others are done.
 """
 
 from typing import Final
@@ -23,7 +23,7 @@ _VERBS: Final = {"pause": DesiredState.PAUSE, "resume": DesiredState.RUN, "resta
 def add_bulk(made: APIRouter, pages: PageFrame) -> None:
     """Add the route."""
 
-    @made.post("/do/{verb}")
+    @made.post("/p/do/{verb}")  # below p/, so that a group sends it to its coordinator
     async def act_on_many(request: Request, verb: str) -> Response:
         """Pause, resume or, of those that failed, restart all that were chosen."""
         if verb not in _VERBS:

@@ -44,5 +44,7 @@ def signal_of(form: RequestForm, request: str) -> bytes | RejectedSignal:
 
 def form_of(sent: Mapping[str, str]) -> RequestForm:
     """Return the form with what was sent."""
-    names = ("tables", "where", "keys", "first", "last")
-    return RequestForm(*(sent.get(name, "") for name in names))
+    tables, where, keys, first, last = (
+        sent.get(name, "") for name in ("tables", "where", "keys", "first", "last")
+    )
+    return RequestForm(tables, where, keys, first, last)

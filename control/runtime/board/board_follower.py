@@ -7,6 +7,7 @@ machine's clock.
 """
 
 import logging
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event, RLock, Thread
@@ -30,6 +31,8 @@ _POLL_S: Final = 0.2
 _LEAVE_S: Final = 5.0
 _AT_ONCE: Final = 1_000  # records
 _LOG: Final = logging.getLogger(__name__)
+_LINES: Final = 1_000  # of a topic of lines
+_TAIL: Final = -2_000 - _LINES  # librdkafka's word for so many records before the end
 _REFRESH_MS: Final = 5_000  # between two looks for a topic that is not there yet
 
 
@@ -48,22 +51,50 @@ class BoardFollower:
         self._board, self._lock = Board(), RLock()
         self._followed: dict[str, tuple[_PipelineTopics, _Reader]] = {}
         self._receipts: dict[str, ReceiptFold] = {}
+        self._trails: dict[str, deque[bytes]] = {}  # topics of lines: the newest ones
         self._readers: dict[tuple[tuple[str, str], ...], _Reader] = {}  # by the settings of the client
 
     def follow(self, pipeline: str, values: Values) -> None:
         """Follow this pipeline as well, or from now on where these settings lead."""
-        settings = _settings(values)
-        known = tuple(sorted((name, str(value)) for name, value in settings.items() if name != "logger"))
+        client = Client(values.below("kafka."), values.integer("max.row.bytes"))
         with self._lock:
-            reader = self._readers.get(known) or self._readers.setdefault(
-                known, _Reader(settings, self, known)
-            )
-            topics = _topics(values)
+            reader, topics = self._reader(client), _topics(values)
             if self._followed.get(pipeline) != (topics, reader):
                 self.leave(pipeline)
                 self._followed[pipeline], self._receipts[pipeline] = (topics, reader), ReceiptFold()
                 for topic in topics:
                     reader.add(topic)
+
+    def follow_lines(self, topic: str, client: Client) -> None:
+        """Follow a topic of lines as well, from its newest ones on."""
+        with self._lock:
+            if topic not in self._trails:
+                self._trails[topic] = deque(maxlen=_LINES)
+                self._reader(client).add(topic, _TAIL)
+
+    def leave_lines(self, topic: str) -> None:
+        """Follow a topic of lines no more."""
+        with self._lock:
+            if self._trails.pop(topic, None) is not None:
+                for reader in list(self._readers.values()):
+                    if any(one.topic == topic for one in reader.wanted):
+                        reader.remove(topic)
+                        self._end_if_idle(reader)
+
+    def _end_if_idle(self, reader: "_Reader") -> None:
+        if not reader.wanted:
+            reader.ending.set()
+            del self._readers[reader.known]
+
+    def lines(self, topic: str) -> Sequence[bytes]:
+        """Return the newest lines of a topic that is followed, oldest first."""
+        with self._lock:
+            return tuple(self._trails.get(topic, ()))
+
+    def _reader(self, client: Client) -> "_Reader":
+        settings = _settings(client)
+        known = tuple(sorted((name, str(value)) for name, value in settings.items() if name != "logger"))
+        return self._readers.get(known) or self._readers.setdefault(known, _Reader(settings, self, known))
 
     def leave(self, pipeline: str) -> None:
         """Follow this pipeline no more."""
@@ -74,9 +105,7 @@ class BoardFollower:
                     reader.remove(topic)
                 self._board.forget(pipeline)
                 del self._receipts[pipeline]
-                if not reader.wanted:
-                    reader.ending.set()
-                    del self._readers[reader.known]
+                self._end_if_idle(reader)
 
     def is_read(self, pipeline: str) -> bool:
         """Whether all that was there when it was followed has been read."""
@@ -105,6 +134,11 @@ class BoardFollower:
     def take(self, reader: "_Reader", message: Message, heard_ms: int) -> None:
         """Take a record of a pipeline in its own topic; one that can't be read is left to its successor."""
         key, value, topic = message.key(), message.value(), message.topic()
+        with self._lock:
+            trail = self._trails.get(topic or "")
+            if trail is not None and isinstance(value, bytes):
+                trail.append(value)
+                return
         if not isinstance(key, bytes) or isinstance(value, str):
             return
         with self._lock:
@@ -131,6 +165,14 @@ class BoardFollower:
             reader.thread.join(_LEAVE_S)
 
 
+class _Wanted(NamedTuple):
+    """A topic to read; a topic that is added again has another number."""
+
+    topic: str
+    number: int
+    start: int  # an offset, or one of librdkafka's that stand for a place
+
+
 class _Reader:
     """A thread with one consumer."""
 
@@ -139,32 +181,32 @@ class _Reader:
     ) -> None:
         self.ending, self.known = Event(), known
         self._follower, self._settings = follower, settings
-        self.wanted: frozenset[tuple[str, int]] = frozenset()  # topics, each with the number of its addition
+        self.wanted: frozenset[_Wanted] = frozenset()
         self._added = 0
         self._read: set[str] = set()  # topics of which all that was there has been read
         self.thread = Thread(target=self._run, name="board-follower", daemon=True)
         self.thread.start()
 
-    def add(self, topic: str) -> None:
+    def add(self, topic: str, start: int = 0) -> None:
         self._added += 1
-        self.wanted |= {(topic, self._added)}
+        self.wanted |= {_Wanted(topic, self._added, start)}
 
     def remove(self, topic: str) -> None:
-        self.wanted = frozenset(one for one in self.wanted if one[0] != topic)
+        self.wanted = frozenset(one for one in self.wanted if one.topic != topic)
 
     def is_read(self, topic: str) -> bool:
         return topic in self._read
 
     def _run(self) -> None:
         consumer = Consumer(self._settings)
-        assigned: frozenset[tuple[str, int]] = frozenset()
+        assigned: frozenset[_Wanted] = frozenset()
         while not self.ending.is_set():
             try:
                 if (wanted := self.wanted) != assigned:
                     old, new = assigned - wanted, wanted - assigned
-                    self._read -= {topic for topic, _ in old | new}
-                    consumer.incremental_unassign([TopicPartition(topic, 0) for topic, _ in old])
-                    consumer.incremental_assign([TopicPartition(topic, 0, 0) for topic, _ in new])
+                    self._read -= {one.topic for one in old | new}
+                    consumer.incremental_unassign([TopicPartition(one.topic, 0) for one in old])
+                    consumer.incremental_assign([TopicPartition(one.topic, 0, one.start) for one in new])
                     assigned = wanted
                 for message in consumer.consume(_AT_ONCE, _POLL_S):
                     self._take(message)
@@ -185,8 +227,7 @@ def _topics(values: Values) -> _PipelineTopics:
     return _PipelineTopics(board_slot(values).topic, internal_topics(group_of(values.text("name"))).requests)
 
 
-def _settings(values: Values) -> Settings:
+def _settings(client: Client) -> Settings:
     """Return the client's settings; all pipelines of one Kafka have the same."""
-    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
     reader = client.reader(Identity("wrackline", "board", 0, OUTSIDE_ANY_TRANSACTION))
     return {**reader, "fetch.wait.max.ms": 500, "topic.metadata.refresh.interval.ms": _REFRESH_MS}

@@ -41,4 +41,4 @@ class ReceiptFold:
                 found.append(receipts.decode(value, partition=0, offset=offset))
             except WracklineError:  # `wrackline snapshot status` reports it
                 continue
-        return found
+        return tuple(found)

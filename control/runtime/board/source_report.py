@@ -20,7 +20,7 @@ from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka import receipts
 from wrackline.schemas.kafka.board_records import Document, HalfState
 from wrackline.schemas.kafka.receipts import TableProgress
-from wrackline.schemas.kafka.topic_names import table_topic
+from wrackline.schemas.kafka.topic_names import COLLISION, table_topic
 from wrackline.schemas.pipelines.publication_settings import naming_of
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
@@ -82,12 +82,17 @@ class SourceReport:
         return HalfLook(
             half,
             {
-                self._name(table): self._table(table, states, events.get(table, {}), reads.get(table, ()))
+                self._name(table, states.get(table, {})): self._table(
+                    table, states, events.get(table, {}), reads.get(table, ())
+                )
                 for table in wanted
             },
         )
 
-    def _name(self, table: TableId) -> str:
+    def _name(self, table: TableId, state: Mapping[str, Any]) -> str:
+        """Return its topic's name without the server; its own where that topic is another table's."""
+        if (_reason(state) or {}).get("code") == COLLISION.code:
+            return str(table)
         return table_topic(self._server, table, self._naming).partition(".")[2]
 
     def _table(
@@ -141,6 +146,10 @@ def active_job(state: Mapping[str, Any]) -> Mapping[str, Any]:
     return next(iter(jobs_left(state)), {})
 
 
+def _reason(state: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an error's document, or none
+    return state.get("reason") or state.get("set_aside")
+
+
 def table_progress(table: str, state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a table's saved state that is for people."""
     jobs, job = jobs_left(state), active_job(state)
@@ -155,5 +164,5 @@ def table_progress(table: str, state: Mapping[str, Any]) -> dict[str, Any]:
         "seconds_left": None,
         "letters": state.get("letters", {}),
         "nulls": state.get("nulls", {}),
-        "reason": state.get("reason") or state.get("set_aside"),
+        "reason": _reason(state),
     }

@@ -75,7 +75,7 @@ def tell_document(make: Callable[[], Mapping[str, Any]], line: socket.socket) ->
     """Make a document, as the child, and send it."""
     lifeline = Lifeline(line)
     lifeline.hold()
-    lifeline.tell(make())
+    lifeline.tell(dict(make()))
 
 
 def assess(pipeline: str, begin: Begin, patience: float = PATIENCE) -> Mapping[str, Any]:

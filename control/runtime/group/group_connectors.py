@@ -139,6 +139,11 @@ class GroupConnectors:
         return b"" if office is None else office.secret.encode()
 
     @property
+    def writes(self) -> bool:
+        """Whether this worker is the coordinator."""
+        return self._holds
+
+    @property
     def led(self) -> bool:
         """Whether it is known which worker writes."""
         try:

@@ -100,7 +100,10 @@ _OWN = (
 )
 
 _ALLOWING = ("secrets.allow.env", "secrets.allow.folders")
-_TAKEN = tuple(one for one in CORE.settings if one.name.startswith(_SHARED) or one.name in _ALLOWING)
+_SECURE = "secrets.secure.provider"
+_TAKEN = tuple(
+    one for one in CORE.settings if one.name.startswith(_SHARED) or one.name in (*_ALLOWING, _SECURE)
+)
 _NAMES = frozenset(one.name for one in _TAKEN)
 _OF_MEMBERS = frozenset(one.name for one in MEMBER)
 
@@ -141,7 +144,7 @@ def load_group(path: Path, environ: Mapping[str, str]) -> WorkerGroup | Checked:
     """Read a group's file; return its findings, if it can't be used."""
     given, faults = parse(read_file(path), str(path))
     names, folders = (tuple(split_list(given.get(name, ""))) for name in _ALLOWING)
-    allowed = Allowed.from_environment(environ).widen(names, folders)
+    allowed = Allowed.from_environment(environ).widen(names, folders, given.get(_SECURE, ""))
     reading = SettingsRegistry(GROUP).read(given, Resolver(allowed, environ))
     values = reading.values
     if faults or values is None:

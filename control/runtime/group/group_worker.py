@@ -36,6 +36,8 @@ from wrackline.control.runtime.letters import letter_work
 from wrackline.control.runtime.letters.letter_work import LetterWork
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
+from wrackline.control.runtime.logs.trail_writer import open_trail
+from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.probe.assess import try_settings
 from wrackline.control.runtime.rest.model.drafts import DraftAccess
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
@@ -43,7 +45,12 @@ from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
 from wrackline.control.runtime.worker.pipeline_tasks import task_key
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
-from wrackline.control.runtime.worker.worker import FOR_SOMEBODY, LOADED, MakePages, serve_rest
+from wrackline.control.runtime.worker.worker import (
+    FOR_SOMEBODY,
+    LOADED,
+    MakePages,
+    serve_rest,
+)
 from wrackline.control.runtime.worker.worker_log import WORKER, WorkerLog
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.nursery import Nursery
@@ -57,6 +64,7 @@ from wrackline.schemas.kafka.topic_names import InternalTopics, internal_topics
 
 Tell = Callable[[WracklineError], None]
 
+_AUDIT_DAYS: Final = 90
 _FIRST: Final = 60.0  # seconds to read what is in the group's topics
 _LAST: Final = 5.0  # seconds for the last reports to be sent
 _LEAVE: Final = 40.0  # seconds for the tasks to end, and the group to be left
@@ -122,17 +130,23 @@ def join_group(
         crew = GroupConnectors(group, cluster, hands, follower, tell, threads)
         boards = BoardFollower()
         opened.callback(boards.close)
+        notifier = Notifier(lambda: crew.writes, telling.wrong)
+        opened.callback(notifier.close)
         looks = WorkerViews(
             crew,
             boards,
             partial(_assess, nursery, group, crew),
             partial(_work_on_letters, nursery, group, crew),
+            notifier,
         )
         asks = _GroupRequests(crew, tell)
         drafts = GroupDrafts(group.id, crew, hands, typed_secrets=group.typed_secrets)
         access = DraftAccess(drafts, crew.names, crew.check, partial(_begin_call, nursery, group))
         more = () if pages is None else pages(crew, looks, access)
-        door = opened.enter_context(serve_rest(crew, asks, looks, rest, tell, crew, more))
+        put = opened.enter_context(open_trail(group.client, topics.audit, _AUDIT_DAYS))
+        boards.follow_lines(topics.audit, group.client)
+        reports = telling.reports(put, lambda: boards.lines(topics.audit))
+        door = opened.enter_context(serve_rest(crew, asks, looks, rest, reports, crew, more))
         opened.enter_context(following(looks))
         hands.begin(door.worker)
         crew.begin(door.worker, door.url, telling.group, users=rest.users is not None)

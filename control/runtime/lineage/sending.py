@@ -10,7 +10,7 @@ another address that the user can't reach.
 
 import http.client
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from queue import Full, Queue
@@ -53,11 +53,15 @@ class NotTakenError(Exception):
         self.later = later
 
 
+Sign = Callable[[bytes], Mapping[str, str]]
 Send = Callable[[bytes], None]  # raises NotTakenError
 
 
-def http_sender(url: str, key: Secret | None) -> Send:
-    """Return what posts to an address; each event has its own connection, because there are few."""
+def http_sender(url: str, key: Secret | None, sign: Sign = lambda _: {}) -> Send:
+    """Return what posts to an address; each event has its own connection, because there are few.
+
+    `sign` returns more headers for a body.
+    """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or parts.hostname is None:
         raise ValueError("the setting allows no other address")
@@ -69,7 +73,9 @@ def http_sender(url: str, key: Secret | None) -> Send:
     def send(event: bytes) -> None:
         connection = kind(host, port, timeout=_PATIENCE)
         try:
-            connection.request("POST", path, event, {"Content-Type": "application/json", **log_in})
+            connection.request(
+                "POST", path, event, {"Content-Type": "application/json", **log_in, **sign(event)}
+            )
             status = connection.getresponse().status
         except (OSError, http.client.HTTPException) as exc:
             raise NotTakenError(type(exc).__name__, later=True) from exc

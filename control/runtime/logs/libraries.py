@@ -16,7 +16,9 @@ from wrackline.control.runtime.logs.lines import Log
 
 QUIET = 10.0  # seconds in which the same line is not logged again
 _KNOWN = 200  # lines that are remembered
-_RAISED = ("GETPID [", "TXNERR [")  # the client's words beside an error that it raises, and which is obeyed
+# the client's words beside an error that it raises, and which is obeyed
+_RAISED = ("GETPID [", "TXNERR [", "ADDPARTS [")
+_FENCED = "fenced by a newer instance"  # said as kafka.superseded
 _NUMBER = re.compile(r"\d+")
 
 
@@ -54,7 +56,7 @@ class LibraryHandler(logging.Handler):
             said = self._clean(record.getMessage()).strip()
         except (TypeError, ValueError):  # its arguments don't fit its format; that is the library's fault
             return
-        if said.startswith(_RAISED):
+        if said.startswith(_RAISED) or _FENCED in said:
             return
         left_out = self._repeats.admit(f"{record.name}: {said}")
         if left_out is None:

@@ -11,7 +11,8 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TextIO
 
 import orjson
@@ -23,6 +24,7 @@ from wrackline.control.runtime.ground.terminal_text import visible_line
 Log = FilteringBoundLogger
 
 _FIRST = ("ts_ms", "level", "event", "pipeline")
+_HEARERS: list[Callable[[Mapping[str, object]], None]] = []
 _LEVELS = logging.getLevelNamesMapping()
 
 
@@ -39,6 +41,16 @@ def log_to(out: TextIO, *, for_programs: bool, named: bool = False) -> Log:
 def log_through(hand: Callable[[Mapping[str, object]], None]) -> Log:
     """Return what passes each line on as it is, for a process whose lines another process prints."""
     return _log(_Handed(hand), lambda _logger, _method, record: record)
+
+
+@contextmanager
+def also_hear(hear: Callable[[Mapping[str, object]], None]) -> Iterator[None]:
+    """Hand every line of this process over as well, until the block ends; the call must not wait."""
+    _HEARERS.append(hear)
+    try:
+        yield
+    finally:
+        _HEARERS.remove(hear)
 
 
 def relay_line(log: Log, record: Mapping[str, object], pipeline: str) -> None:
@@ -63,7 +75,7 @@ class _Handed:
 def _log(written: WrappedLogger, last: Processor) -> Log:
     log: Log = structlog.wrap_logger(
         written,
-        processors=[structlog.processors.add_log_level, _stamp, last],
+        processors=[structlog.processors.add_log_level, _stamp, _hand_over, last],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
     )
     return log
@@ -71,6 +83,12 @@ def _log(written: WrappedLogger, last: Processor) -> Log:
 
 def _stamp(_logger: WrappedLogger, _method: str, record: EventDict) -> EventDict:
     record.setdefault("ts_ms", time.time_ns() // 1_000_000)  # a relayed line has its own
+    return record
+
+
+def _hand_over(_logger: WrappedLogger, _method: str, record: EventDict) -> EventDict:
+    for hear in tuple(_HEARERS):
+        hear(dict(record))
     return record
 
 

@@ -21,7 +21,7 @@ from wrackline.control.runtime.probe.forecast import Forecast
 from wrackline.control.runtime.probe.mending import MendResult, apply_fixes
 from wrackline.control.runtime.probe.pipeline_trials import PipelineTrials
 from wrackline.control.runtime.probe.trial_runs import TrialResult
-from wrackline.control.runtime.probe.verdict import Verdict, acceptances, accepted_ids, verdict_of
+from wrackline.control.runtime.probe.verdict import GateVerdict, acceptances, accepted_ids, verdict_of
 from wrackline.producers.contract.source_plugin import Source, load
 from wrackline.producers.contract.trials import Trying
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -49,14 +49,14 @@ class Assessment:
     forecast: Forecast | None = None  # None: nothing was tried
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> GateVerdict:
         """What it comes to."""
         return verdict_of(self.findings, self.accepted)
 
     def document(self) -> dict[str, object]:
         """Return it for programs."""
         return {
-            "ok": self.verdict is not Verdict.ERRORS,
+            "ok": self.verdict is not GateVerdict.ERRORS,
             "verdict": self.verdict,
             "findings": self.findings,
             "accepted": acceptances(self.findings, self.accepted),

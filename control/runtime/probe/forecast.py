@@ -25,12 +25,12 @@ LOG_KEPT = rule(
     "forecast.log_kept",
     Severity.WARNING,
     "The first read may take longer than the log is kept",
-    "the first read takes about {minutes:.0f} min, of which {table} takes {share:.0f} %; meanwhile the server"
-    " writes about {log}, and keeps {limit}",
+    "the first read takes about {minutes:.0f} min, of which {largest} takes {share:.0f} %; meanwhile the"
+    " server writes about {log}, and keeps {limit}",
     "if the pipeline stops or falls behind meanwhile, its position is lost, and all tables are read again",
-    "as an administrator: {statement}; or read {table} later: leave it out of table.include.list until the"
+    "as an administrator: {statement}; or read {largest} later: leave it out of table.include.list until the"
     " others are read",
-    fix("forecast.log_kept", "{statement}", "administrator"),
+    fix("forecast.log_kept", "{statement}", "administrator", safe=False),
 )
 
 
@@ -131,7 +131,7 @@ def forecast_findings(found: Forecast, pace: LogPace) -> Iterator[Finding]:
     ]
     yield LOG_KEPT(
         minutes=found.seconds / 60,
-        table=found.largest,
+        largest=found.largest,
         share=100 * found.largest_share,
         log="an unknown amount" if found.log_bytes is None else size_text(found.log_bytes),
         limit=" and ".join(limits),

@@ -29,16 +29,17 @@ from wrackline.producers.kafka.client import Client, Identity, Settings
 from wrackline.producers.kafka.failures import UNREACHABLE, of_exception
 from wrackline.producers.kafka.topic_creation import TopicCreation, TopicCreator, read_creation
 from wrackline.producers.kafka.topic_deletion import delete_topics
-from wrackline.schemas.errors import Definite, OperatorNeeded, define
+from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.language.findings import Finding, Severity, rule
 from wrackline.schemas.settings.settings_registry import Values
 
-REPLICAS_FEW = define(
+REPLICAS_FEW = rule(
     "kafka.replicas_few",
-    OperatorNeeded,
-    "a topic of this pipeline takes no record: it has {replicas} replicas in sync, and min.insync.replicas"
-    " is {least}",
-    hint="let topics have more replicas: topic.creation.default.replication.factor; or need fewer:"
+    Severity.WARNING,
+    "Topics have fewer replicas than must be in sync",
+    "a topic of this pipeline has {replicas} replicas, and its min.insync.replicas is {least}",
+    "older brokers refuse every record, and newer ones keep fewer copies than was meant",
+    "let topics have more replicas: topic.creation.default.replication.factor = {least}; or need fewer:"
     " topic.creation.default.min.insync.replicas = {replicas}",
 )
 NOT_ISOLATED = define(
@@ -74,12 +75,13 @@ class KafkaTrial:
         self._client = Client(values.below("kafka."), values.integer("max.row.bytes"))
         self._identity = Identity(group_of(name), f"{name}.trial", 0, 0)
         self.replicas = 1
+        self.findings: list[Finding] = []  # beside the trial's own
         self.clock: ClockReading | None = None
         self._before_ms = self._after_ms = 0  # around the last record
 
     def trial(self) -> Trial:
         """Return the trial."""
-        return Trial("kafka.transaction", "a transaction is committed, another aborted", self._run)
+        return Trial("transaction", "a transaction is committed, another aborted", self._run)
 
     def _run(self) -> Measures:
         admin = AdminClient(self._client.admin())
@@ -88,8 +90,11 @@ class KafkaTrial:
             self._make(admin)
             reach("probe_topic")
             began = time.monotonic()
-            sent = self._send()
-            seconds = round(time.monotonic() - began, 3)
+            try:
+                sent = self._send()
+            finally:
+                seconds = round(time.monotonic() - began, 3)
+                self._look_at_replicas(admin)
             self._read_back(sent)
         finally:
             delete_topics(admin, [self.topic], time.monotonic, time.sleep)
@@ -100,16 +105,17 @@ class KafkaTrial:
         config = {**group.config, "message.timestamp.type": "LogAppendTime"}
         made = replace(group, partitions=1, config=config)
         TopicCreator(admin, TopicCreation(made), self._client.most_record_bytes).ensure([self.topic])
+
+    def _look_at_replicas(self, admin: AdminClient) -> None:
+        """Compare the replicas with those that must be in sync; after a record, when there is a leader."""
         try:
-            [partition] = (
-                admin.list_topics(self.topic, timeout=PATIENCE_S).topics[self.topic].partitions.values()
-            )
+            found = admin.list_topics(self.topic, timeout=PATIENCE_S).topics[self.topic].partitions
             least = int(topic_config(admin, self.topic).get("min.insync.replicas", "1"))
-        except (KafkaException, ValueError):
-            return  # it is not known yet, or not to us; the transaction shows it
-        self.replicas = len(partition.replicas)
-        if len(partition.isrs) < least:
-            raise REPLICAS_FEW(replicas=len(partition.isrs), least=least)
+        except KafkaException:
+            return  # we may not see it
+        self.replicas = max([1, *(len(one.replicas) for one in found.values())])
+        if found and self.replicas < least:
+            self.findings.append(REPLICAS_FEW(replicas=self.replicas, least=least))
 
     def _send(self) -> bytes:
         settings: Settings = {
@@ -120,11 +126,13 @@ class KafkaTrial:
         payload = os.urandom(max(_LEAST_PAYLOAD, min(2 * self._widest(), _MOST_PAYLOAD)))
         failed: list[KafkaError] = []
 
+        def arrived(error: KafkaError | None, _: object) -> None:
+            if error is not None:
+                failed.append(error)
+
         def put(value: bytes) -> None:
             producer.begin_transaction()
-            producer.produce(
-                self.topic, value, partition=0, on_delivery=lambda error, _: error and failed.append(error)
-            )
+            producer.produce(self.topic, value, partition=0, on_delivery=arrived)
             producer.flush(PATIENCE_S)
             if failed:
                 raise KafkaException(failed[0])

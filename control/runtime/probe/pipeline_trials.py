@@ -60,27 +60,56 @@ class PipelineTrials:
 
     def run(self) -> None:
         """Try all of them."""
+        self.try_source()
+        self.try_kafka()
+        self.try_registry()
+        self.try_target()
+
+    def try_source(self) -> None:
+        """Try the source's log and some rows, and reckon the first read."""
         source = load(self._pipeline.source or "").open(self._values, replace(surroundings(), register=_ids))
         try:
             for partition in source.partitions():
-                self._try_source(source, partition)
+                self._try_partition(source, partition)
         except WracklineError as error:  # between two trials
             self._more.append(start_error_finding(self._name, error))
         finally:
             source.close()
-        kafka = KafkaTrial(self._values, lambda: self._rows.widest)
-        if self._try(kafka.trial()):
-            self._clocks += filter(None, [kafka.clock])
-            tried = [topic for table, topic in self._topics.items() if table in self._rows.measured]
-            client = Client(self._values.below("kafka."), self._values.integer("max.row.bytes"))
-            self._more += limit_findings(client, tried, self._rows.widest)
-        self._try(RegistryTrial(self._values).trial())
-        self._try_target(sorted(self._topics.values()))
-        self.forecast = forecast(self._sizes, self._rows.measured, self._pace, kafka.replicas)
-        self._more += forecast_findings(self.forecast, self._pace)
+        self._more += forecast_findings(self._reckon(1), self._pace)
 
-    def _try_source(self, source: Source, partition: SourcePartition) -> None:
-        """Try the log and some rows; learn what the forecast needs."""
+    def try_kafka(self) -> None:
+        """Try a transaction, with a record as large as the largest row that was read."""
+        kafka = KafkaTrial(self._values, lambda: self._rows.widest)
+        passed = self._try(kafka.trial())
+        self._more += kafka.findings
+        if not passed:
+            return
+        self._clocks += filter(None, [kafka.clock])
+        self._reckon(kafka.replicas)
+        tried = [topic for table, topic in self._topics.items() if table in self._rows.measured]
+        client = Client(self._values.below("kafka."), self._values.integer("max.row.bytes"))
+        self._more += limit_findings(client, tried, self._rows.widest)
+
+    def try_registry(self) -> None:
+        """Try two versions of a schema."""
+        self._try(RegistryTrial(self._values).trial())
+
+    def try_target(self) -> None:
+        """Try a merge with Spark; without Spark, only look at the target."""
+        topics = sorted(self._topics.values())
+        if self._pipeline.target is None or find_spec("pyspark") is None:
+            self._more += check_target(self._pipeline, topics)
+            return
+        target = TargetTrial(self._values, self._pipeline.target, list(map(table_of, topics)))
+        self._try(target.trial())
+        self._more += target.findings
+
+    def _reckon(self, replicas: int) -> Forecast:
+        self.forecast = forecast(self._sizes, self._rows.measured, self._pace, replicas)
+        return self.forecast
+
+    def _try_partition(self, source: Source, partition: SourcePartition) -> None:
+        """Learn what the forecast needs on the way."""
         tables = source.tables(partition)
         self._topics |= assign(partition.server, tables, naming=naming_of(self._values)).topics
         if not isinstance(source, Trying):
@@ -96,15 +125,6 @@ class PipelineTrials:
         shapes = _shapes_of(source, partition, tables)
         for table, which in choose_tables(self._sizes, shapes, random.choice).items():
             self._try(self._rows.trial(source, partition, shapes[table], which))
-
-    def _try_target(self, topics: Sequence[str]) -> None:
-        """Try it with Spark; without, only look at it."""
-        if self._pipeline.target is None or find_spec("pyspark") is None:
-            self._more += check_target(self._pipeline, topics)
-            return
-        target = TargetTrial(self._values, self._pipeline.target, list(map(table_of, topics)))
-        self._try(target.trial())
-        self._more += target.findings
 
     def _read_clock(self, server: SourceTrials) -> None:
         before = now_ms()

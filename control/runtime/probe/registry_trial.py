@@ -23,7 +23,7 @@ class RegistryTrial:
 
     def trial(self) -> Trial:
         """Return the trial."""
-        return Trial("registry.versions", "a schema is registered, and a compatible version of it", self._run)
+        return Trial("versions", "a schema is registered, and a compatible version of it", self._run)
 
     def _run(self) -> Measures:
         with RegistryClient(self._access) as registry:

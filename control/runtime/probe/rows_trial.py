@@ -48,7 +48,7 @@ class RowsTrial:
     def trial(self, source: Source, partition: SourcePartition, shape: TableSchema, which: str) -> Trial:
         """Return the trial of one table."""
         says = f"rows of {shape.id}, {which}, are read and encoded"
-        return Trial("source.rows", says, lambda: self._read(source, partition, shape))
+        return Trial("rows", says, lambda: self._read(source, partition, shape))
 
     def _read(self, source: Source, partition: SourcePartition, shape: TableSchema) -> Measures:
         condition = self._first.condition(shape.id)

@@ -51,7 +51,7 @@ class TargetTrial:
 
     def trial(self) -> Trial:
         """Return the trial."""
-        return Trial("target.merge", "rows are merged, a column is added, all is read back", self._run)
+        return Trial("merge", "rows are merged, a column is added, all is read back", self._run)
 
     def _run(self) -> Measures:
         # here, because a pipeline without a target needs no Spark

@@ -12,7 +12,7 @@ from wrackline.schemas.language.findings import Finding, Severity
 from wrackline.schemas.settings.value_kinds import Value
 
 
-class Verdict(Enum):
+class GateVerdict(Enum):
     """What the findings come to."""
 
     GOOD = "good"
@@ -26,13 +26,13 @@ def accepted_ids(given: Value) -> dict[str, str]:
     return {id_.strip(): reason.strip() for id_, _, reason in (one.partition("=") for one in listed)}
 
 
-def verdict_of(findings: Sequence[Finding], accepted: Mapping[str, str]) -> Verdict:
+def verdict_of(findings: Sequence[Finding], accepted: Mapping[str, str]) -> GateVerdict:
     """Judge them."""
     if any(one.severity is Severity.ERROR for one in findings):
-        return Verdict.ERRORS
+        return GateVerdict.ERRORS
     if any(one.severity is Severity.WARNING and one.id not in accepted for one in findings):
-        return Verdict.WARNINGS
-    return Verdict.GOOD
+        return GateVerdict.WARNINGS
+    return GateVerdict.GOOD
 
 
 def acceptances(findings: Sequence[Finding], accepted: Mapping[str, str]) -> list[dict[str, object]]:

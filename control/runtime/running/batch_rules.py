@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping
 
-from wrackline.consumers.batch.evolve import SchemaChangeBehaviour
+from wrackline.consumers.batch.evolve import SchemaChangeBehaviour, ShapeChange
 from wrackline.consumers.batch.planning import BatchRules
 from wrackline.consumers.contract.modes import ModeSettings
 from wrackline.consumers.kafka.client_settings import spark_options
+from wrackline.schemas.pipelines.publication_settings import excluded_changes
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.settings.value_kinds import Value
+from wrackline.schemas.tables.table import TableId
 
 
 def batch_rules(values: Values, kafka: Mapping[str, Value], schema_text: Callable[[int], str]) -> BatchRules:
@@ -20,7 +22,14 @@ def batch_rules(values: Values, kafka: Mapping[str, Value], schema_text: Callabl
         values.integer("consume.max.offsets.per.trigger"),
         most_letters=most_letters(values),
         keeping=ModeSettings.of(values),
+        excluded=_excluded(values),
     )
+
+
+def _excluded(values: Values) -> Callable[[TableId], frozenset[ShapeChange]]:
+    """Return what tells which changes a table does not follow; its truncates are not published at all."""
+    lists, known = excluded_changes(values), {one.value: one for one in ShapeChange}
+    return lambda table: frozenset(known[name] for name in lists.of(table) if name in known)
 
 
 def most_letters(values: Values) -> int:

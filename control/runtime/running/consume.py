@@ -33,6 +33,7 @@ from wrackline.control.runtime.lineage.runs import report_run
 from wrackline.control.runtime.lineage.target_half import report_batches
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
+from wrackline.control.runtime.logs.sent_lines import sent_lines
 from wrackline.control.runtime.running.batch_rules import batch_rules
 from wrackline.control.runtime.running.consumer_log import ConsumerLog
 from wrackline.control.runtime.running.consumer_loop import ConsumerLoop
@@ -68,6 +69,7 @@ def consume(
     log = log.bind(pipeline=values.text("name"))
     teller, report = ConsumerLog(log, figures), TargetReport(kind, figures, tell)
     with log_libraries(log, values.redactor.clean), ExitStack() as opened:
+        opened.enter_context(sent_lines(values, Half.TARGET))
         opened.enter_context(written_board(values, Half.TARGET, report.look, teller.warned))
         opened.enter_context(report.standing.until_its_end())
         opened.callback(report.ends)

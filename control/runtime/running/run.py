@@ -39,6 +39,7 @@ from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.lineage.source_half import report_source_run
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
+from wrackline.control.runtime.logs.sent_lines import sent_lines
 from wrackline.control.runtime.running.status_line import Narration, Pulse, StatusLine
 from wrackline.producers.contract.optional_parts import Attended, LogState, Surveying
 from wrackline.producers.contract.source_plugin import Source, SourcePlugin, load
@@ -107,6 +108,7 @@ def run(
     stopping, plugin = Event(), load(pipeline.source)
     log = log.bind(pipeline=values.text("name"))
     with hear_stop_signals() as asked, log_libraries(log, values.redactor.clean), ExitStack() as opened:
+        opened.enter_context(sent_lines(values, Half.SOURCE))
         warn_of_no_effect(pipeline, log)
         lineage = opened.enter_context(report_source_run(plugin, values, log))
         source = plugin.open(values, surroundings())

@@ -296,6 +296,7 @@ def _in_order(name: str) -> tuple[str, ...]:
         topics.tasks,
         topics.requests,
         topics.wishes,
+        topics.logs,
         topics.offset_history,
         topics.offsets,
     )

@@ -14,6 +14,9 @@ from wrackline.control.runtime.events.shape_looks import ShapeLook, look_at_shap
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.letters.letter_desk import LetterDesk
 from wrackline.control.runtime.letters.letter_work import LetterWork
+from wrackline.control.runtime.logs.sent_lines import logs_topic
+from wrackline.control.runtime.notices.notice_settings import NoticeSettings
+from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
 from wrackline.control.runtime.rest.routes.event_routes import PATIENCE_S
@@ -22,6 +25,7 @@ from wrackline.control.runtime.services.signalling import send_signal
 from wrackline.control.runtime.services.status import PipelineStatus, pipeline_status
 from wrackline.control.runtime.services.table_wishes import send_wish
 from wrackline.producers.connect.child import Begin
+from wrackline.producers.kafka.client import Client
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 from wrackline.schemas.kafka.receipts import Receipt
@@ -58,6 +62,8 @@ class Followed(NamedTuple):
     kind: str  # of the source
     target: str | None  # its kind
     server: str = ""  # what its topics begin with
+    logs: str | None = None  # the topic of its lines
+    notices: NoticeSettings | None = None
 
 
 class BoardView(NamedTuple):
@@ -77,8 +83,10 @@ class WorkerViews:
         boards: BoardFollower,
         assessing: Callable[[str, bool], Begin],
         working_on_letters: Callable[[str, LetterWork], Begin],
+        notifier: Notifier,
     ) -> None:
-        """Take also what starts the processes that check a pipeline and that work on its letters."""
+        """Take also what starts processes that check a pipeline or work on its letters, and who is told."""
+        self._notifier = notifier
         self._pipelines, self._boards, self._assessing = pipelines, boards, assessing
         self.letters = LetterDesk(working_on_letters)
         self._followed: dict[str, Followed] = {}
@@ -107,6 +115,11 @@ class WorkerViews:
         """Return a pipeline's newest requests, the newest first."""
         self._follow(name)
         return self._boards.receipts(name)
+
+    def lines(self, name: str) -> Sequence[bytes] | None:
+        """Return the newest lines of both halves, oldest first; None: they are not sent."""
+        topic = self._follow(name).logs
+        return None if topic is None else self._boards.lines(topic)
 
     def wish_table(self, name: str, table: str, wish: TableWish, by: str) -> None:
         """Write a wish for a table that the board knows."""
@@ -152,13 +165,16 @@ class WorkerViews:
                 self._boards.leave(name)
         with self._lock:
             for name in self._followed.keys() - set(names):
-                del self._followed[name]
+                self._leave_lines(self._followed.pop(name))
                 self._histories.pop(name, None)
+                self._notifier.forget(name)
                 self._boards.leave(name)
             followed = list(self._followed)
         for name in filter(self._boards.is_read, followed):
             with self._boards.held(name) as halves:
                 self._histories.setdefault(name, PipelineHistory()).add(summarise(halves, now_ms()))
+                if (settings := self._followed.get(name)) is not None:
+                    self._notifier.look(name, settings.notices, halves, now_ms())
 
     def _good(self, name: str) -> Values:
         if name not in self._pipelines.names():
@@ -170,11 +186,22 @@ class WorkerViews:
             version, known = self._pipelines.version(name), self._followed.get(name)
             if known is None or known.version != version:
                 pipeline = self._pipelines.pipeline(name)
-                values = pipeline.good()
+                values, kind = pipeline.good(), pipeline.source or ""
                 self._boards.follow(name, values)
-                known = Followed(version, pipeline.source or "", pipeline.target, values.text("topic.prefix"))
-                self._followed[name] = known
+                if known is not None:
+                    self._leave_lines(known)
+                server, lines = values.text("topic.prefix"), logs_topic(values)
+                known = self._followed[name] = Followed(
+                    version, kind, pipeline.target, server, lines, NoticeSettings.of(values)
+                )
+                if lines is not None:
+                    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+                    self._boards.follow_lines(lines, client)
             return known
+
+    def _leave_lines(self, followed: Followed) -> None:
+        if followed.logs is not None:
+            self._boards.leave_lines(followed.logs)
 
 
 @contextmanager

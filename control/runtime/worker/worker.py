@@ -11,11 +11,14 @@ for requests by REST.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import orjson
 
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.check.assessment import assess_file
@@ -26,6 +29,7 @@ from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
 from wrackline.control.runtime.letters import letter_work
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
+from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.probe.assess import try_file
 from wrackline.control.runtime.rest.model.drafts import DraftAccess
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
@@ -34,7 +38,7 @@ from wrackline.control.runtime.worker.file_connectors import FileConnectors
 from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
 from wrackline.control.runtime.worker.pipeline_tasks import task_key, task_numbers
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
-from wrackline.control.runtime.worker.worker_log import WORKER, WorkerLog
+from wrackline.control.runtime.worker.worker_log import WORKER, RestReports, WorkerLog
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.nursery import Nursery
 from wrackline.producers.connect.supervisor import Supervisor
@@ -60,6 +64,8 @@ SAME_NAME = define(
     "{file} and {other} are both named {name}: they would be one pipeline, and fence each other",
     hint="give each a name of its own, or leave one of the files out",
 )
+
+_WRITES: Final = 1_000  # that are remembered, until the worker ends
 
 # what the tasks' processes have in common
 LOADED = (
@@ -114,16 +120,20 @@ def work(
             }
             boards = BoardFollower()
             opened.callback(boards.close)
+            notifier = Notifier(lambda: True, telling.wrong)
+            opened.callback(notifier.close)
             looks = WorkerViews(
                 crew,
                 boards,
                 partial(_assess, nursery, files),
                 lambda name, work: nursery.way(letter_work.work_on_file, files[name].absolute(), work),
+                notifier,
             )
-            tell = partial(telling.wrong, WORKER)
             drafts = _draft_access(next(iter(pipelines)).absolute().parent, crew, nursery)
             more = () if pages is None else pages(crew, looks, drafts)
-            door = opened.enter_context(serve_rest(crew, desks, looks, rest, tell, more=more))
+            kept: deque[bytes] = deque(maxlen=_WRITES)
+            reports = telling.reports(lambda entry: kept.append(orjson.dumps(entry)), lambda: tuple(kept))
+            door = opened.enter_context(serve_rest(crew, desks, looks, rest, reports, more=more))
             crew.worker = door.worker
             opened.enter_context(following(looks))
             telling.listens(f"{door.url}/connectors")
@@ -137,7 +147,7 @@ def serve_rest(
     desks: "Mapping[str, RequestsService]",
     looks: WorkerViews,
     rest: RestSettings,
-    tell: Tell,
+    reports: RestReports,
     group: "WritableConnectors | None" = None,
     more: "Sequence[APIRouter]" = (),
 ) -> "Iterator[RestEndpoint]":
@@ -145,11 +155,14 @@ def serve_rest(
     # here, so that a worker that does not listen does not wait for a web framework to load
     from starlette.middleware import Middleware  # noqa: PLC0415
 
+    from wrackline.control.runtime.rest.access.audit import Audit  # noqa: PLC0415
     from wrackline.control.runtime.rest.contexts import app_routes, context_routes  # noqa: PLC0415
     from wrackline.control.runtime.rest.routes import (  # noqa: PLC0415
+        audit_routes,
         connector_routes,
         event_routes,
         letter_routes,
+        log_routes,
         offset_routes,
         plugin_routes,
         request_routes,
@@ -173,16 +186,18 @@ def serve_rest(
         connector_routes.file_routes() if group is None else write_routes.routes(group),
         plugin_routes.routes(Installed(), _check_alone if group is None else group.check),
         offset_routes.routes(crew, group),
+        log_routes.routes(looks),
+        audit_routes.routes(reports.entries),
         context_routes.routes(crew, looks, group),
         app_routes.routes(crew, group),
         *more,
     )
-    within = []
+    within = [Middleware(Audit, put=reports.put)]
     if group is not None:
-        within.append(Middleware(Forward, elsewhere=group.elsewhere, tls=client_tls(rest)))
+        within.insert(0, Middleware(Forward, elsewhere=group.elsewhere, tls=client_tls(rest)))
     cluster = None if group is None else group.cluster
     secret = None if group is None else group.session_secret
-    with open_endpoint(rest, routes, tell, within, cluster=cluster, session_secret=secret) as door:
+    with open_endpoint(rest, routes, reports.tell, within, cluster=cluster, session_secret=secret) as door:
         yield door
 
 

@@ -8,6 +8,8 @@ printed by other code: Java, or the system.
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
 
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.logs.lines import Log, relay_line
@@ -18,6 +20,14 @@ from wrackline.schemas.errors import WracklineError, error_text
 WORKER = "worker"  # in the place of a pipeline's name
 
 _LEVELS = {TaskState.RESTARTING: logging.WARNING, TaskState.FAILED: logging.ERROR}
+
+
+class RestReports(NamedTuple):
+    """Takes what REST has to report of itself; no call waits."""
+
+    tell: Callable[[WracklineError], None]
+    put: Callable[[dict[str, Any]], None]  # a write, as access/audit.py has it
+    entries: Callable[[], Sequence[bytes]]  # the writes of before, oldest first
 
 
 class WorkerLog:
@@ -74,6 +84,18 @@ class WorkerLog:
         line = f"group: coordinator {coordinator}; workers {', '.join(workers)}"
         told = {"coordinator": coordinator, "workers": list(workers)}
         self._log.info("group", line=line, pipeline=WORKER, **told)
+
+    def reports(
+        self, put: Callable[[dict[str, Any]], None], entries: Callable[[], Sequence[bytes]]
+    ) -> RestReports:
+        """Return what takes REST's reports: each write is logged, and put where the writes are kept."""
+
+        def both(entry: dict[str, Any]) -> None:
+            told = {name: entry[name] for name in ("by", "what", "status")}
+            self._log.info("write", line=entry["line"], pipeline=WORKER, **told)
+            put(entry)
+
+        return RestReports(partial(self.wrong, WORKER), both, entries)
 
     def wrong(self, task: str, error: WracklineError) -> None:
         """Log what does not work beside a pipeline; it may be called on any thread."""

@@ -77,8 +77,8 @@ class MySqlTrials:
     def trials(self) -> Sequence[Trial]:
         """Return the trials."""
         return (
-            Trial("source.login", "two log-ins at once, with TLS as set", self._log_in),
-            Trial("source.log", "the log is sent to us, and a row of ours is found in it", self._find_row),
+            Trial("login", "two log-ins at once, with TLS as set", self._log_in),
+            Trial("log", "the log is sent to us, and a row of ours is found in it", self._find_row),
         )
 
     def clock_ms(self) -> int:
@@ -165,7 +165,7 @@ class MySqlTrials:
             events = _events(packets, self._settings.integer("max.row.bytes"))
             if table is None:
                 next(events)
-            elif not any(_rows_of(table, events, mariadb=facts.flavour is Flavour.MARIADB)):
+            elif not list(_rows_of(table, events, mariadb=facts.flavour is Flavour.MARIADB)):
                 raise LOG_UNSEEN(table=table)
         written = "no" if table is None else str(table)
         return {"seconds": round(time.monotonic() - began, 3), "written": written}

@@ -79,8 +79,8 @@ class PgTrials:
     def trials(self) -> Sequence[Trial]:
         """Return the trials."""
         return (
-            Trial("source.login", "two log-ins at once, with TLS as set", self._log_in),
-            Trial("source.log", "a message is found again in the log", self._find_message),
+            Trial("login", "two log-ins at once, with TLS as set", self._log_in),
+            Trial("log", "a message is found again in the log", self._find_message),
         )
 
     def clock_ms(self) -> int:
@@ -114,7 +114,7 @@ class PgTrials:
         try:
             given = conninfo.conninfo_to_dict(admin.reveal())
             secrets.append(Secret(str(given.get("password") or "")))
-            whole = conninfo.make_conninfo(**{"dbname": self._server.database, **given})
+            whole = conninfo.make_conninfo(**{"dbname": self._server.database, **given})  # type: ignore[arg-type]
             with psycopg.connect(whole, autocommit=True, connect_timeout=int(PATIENCE_S)) as connection:
                 connection.execute("SET lock_timeout = '5s'")
                 connection.execute(statement.encode())

@@ -11,12 +11,14 @@ from wrackline.schemas.settings.declared.handling_mode_settings import MODES
 from wrackline.schemas.settings.declared.kafka_client_settings import KAFKA_CLIENT
 from wrackline.schemas.settings.declared.lineage_settings import LINEAGE, LINEAGE_EXCLUSIVE, LINEAGE_NEEDS
 from wrackline.schemas.settings.declared.not_yet_settings import NOT_YET
+from wrackline.schemas.settings.declared.notify_settings import NOTIFY, NOTIFY_NEEDS
 from wrackline.schemas.settings.declared.snapshot_settings import SNAPSHOT, SNAPSHOT_EXCLUSIVE, SNAPSHOT_NEEDS
 from wrackline.schemas.settings.declared.source_settings import NAMING
 from wrackline.schemas.settings.declared.target_settings import EXCLUSIVE, KEEPING, TARGET
 from wrackline.schemas.settings.declared.unhonoured_settings import UNHONOURED
 from wrackline.schemas.settings.filters import HASH, HASH_V2, KEYS, STARS, TRUNCATE, UNFIT, OnUnfit, mask_of
-from wrackline.schemas.settings.setting import Declared, Importance, Setting
+from wrackline.schemas.settings.secret_refs import SECURE_PROVIDER
+from wrackline.schemas.settings.setting import Declared, Importance, Setting, ends_with_table
 from wrackline.schemas.settings.value_kinds import (
     SettingKind,
     at_least,
@@ -42,6 +44,16 @@ URLS = each(
 )
 
 _PIPELINE = (
+    Setting(
+        "logs.topic",
+        SettingKind.STRING,
+        "Whether both halves also send what they log to the topic wrackline-<name>-logs, which is kept for"
+        " three days and shown by REST. off: it is on standard error alone.",
+        "on",
+        LOW,
+        validator=one_of("on", "off"),
+        recommended=("on", "off"),
+    ),
     Setting(
         "name",
         SettingKind.STRING,
@@ -113,6 +125,17 @@ _PIPELINE = (
         LOW,
         "Pipeline",
         validator=each(matching(r"/.*", "absolute paths")),
+    ),
+    Setting(
+        "secrets.secure.provider",
+        SettingKind.STRING,
+        "What stands behind ${secure(key)}: dir:FOLDER, with a file for each key; env:PREFIX, with a"
+        " variable for each key, in upper case, with _ for - and .; or file:PATH, a properties file. What it"
+        " reads must be allowed too. It takes effect in a pipeline's or a group's file only, not over REST.",
+        SECURE_PROVIDER,
+        LOW,
+        "Pipeline",
+        validator=matching(r"(?:dir|file):/.*|env:\w+", "dir:FOLDER, env:PREFIX or file:PATH"),
     ),
 )
 
@@ -230,6 +253,17 @@ _EVENTS = (
         "Events",
         validator=each(one_of("c", "u", "d", "t", "none")),
         recommended=("none", "c", "u", "d", "t"),
+    ),
+    Setting(
+        "skipped.operations.<table>",
+        SettingKind.LIST,
+        "Operations of one table, written as schema.table, that are not published besides those of"
+        " skipped.operations.",
+        None,
+        LOW,
+        "Events",
+        validator=each(one_of("c", "u", "d", "t")),
+        named=ends_with_table("skipped.operations"),
     ),
     Setting(
         "skip.messages.without.change",
@@ -463,13 +497,14 @@ CORE = Declared(
         *_FAILURES,
         *_METRICS,
         *LINEAGE,
+        *NOTIFY,
         *TARGET,
         *KEEPING,
         *CONSUME,
         *KAFKA_CLIENT.settings,
     ),
     at_most=KAFKA_CLIENT.at_most,
-    needs=(*KAFKA_CLIENT.needs, *SNAPSHOT_NEEDS, *LINEAGE_NEEDS),
+    needs=(*KAFKA_CLIENT.needs, *SNAPSHOT_NEEDS, *LINEAGE_NEEDS, *NOTIFY_NEEDS),
     exclusive=(
         *((f"{what}.include.list", f"{what}.exclude.list") for what in ("schema", "table", "column")),
         EXCLUSIVE,
@@ -482,7 +517,7 @@ CORE = Declared(
 FEEDS = Declared(  # a pipeline whose events other programs wrote: it has no source, and no registry
     settings=(
         *(one for one in _PIPELINE if one.name == "name" or one.name.startswith("secrets.")),
-        *(one for one in TARGET if one.name != "target.schema.change.behavior"),
+        *(one for one in TARGET if not one.name.startswith("target.schema.change.")),
         *CONSUME,
         *KAFKA_CLIENT.settings,
     ),

@@ -3,7 +3,7 @@
 What a changed table does to it is here, and what a delete leaves.
 """
 
-from wrackline.schemas.settings.setting import Importance, Setting
+from wrackline.schemas.settings.setting import Importance, Setting, ends_with_table
 from wrackline.schemas.settings.value_kinds import (
     SettingKind,
     each,
@@ -12,6 +12,7 @@ from wrackline.schemas.settings.value_kinds import (
     regular_expression,
 )
 
+CHANGES = ("ADD_COLUMN", "DROP_COLUMN", "RENAME_COLUMN", "ALTER_TYPE", "TRUNCATE_TABLE")
 _PATTERNS = each(regular_expression)
 
 KEEPING = (
@@ -92,6 +93,29 @@ TARGET = (
         "Target",
         validator=one_of("exception", "evolve", "try_evolve", "lenient", "ignore"),
         recommended=("evolve", "try_evolve", "lenient", "ignore", "exception"),
+    ),
+    Setting(
+        "target.schema.change.exclude",
+        SettingKind.LIST,
+        "Changes that no table of the target follows, whatever target.schema.change.behavior says:"
+        " ADD_COLUMN, DROP_COLUMN, RENAME_COLUMN, ALTER_TYPE, TRUNCATE_TABLE. A truncate is then not"
+        " published. A table stops where the old type of a column does not hold all values of the new one.",
+        "none",
+        Importance.LOW,
+        "Target",
+        validator=each(one_of("none", *CHANGES)),
+        recommended=("none", *CHANGES),
+    ),
+    Setting(
+        "target.schema.change.exclude.<table>",
+        SettingKind.LIST,
+        "Changes that one table, written as schema.table, does not follow besides those of"
+        " target.schema.change.exclude.",
+        None,
+        Importance.LOW,
+        "Target",
+        validator=each(one_of(*CHANGES)),
+        named=ends_with_table("target.schema.change.exclude"),
     ),
     Setting(
         "target.column.prefix",

@@ -57,6 +57,10 @@ def test_a_worker_runs_both_halves(world: World, working: Working) -> None:
     table = f"{world.database.name}.public.orders"
     wait_until(lambda: asked(f"{url}/tables")[1]["tables"].get(table, {}).get("target") == "going")
 
+    seen = asked(f"{url.rpartition('/connectors')[0]}/v1/contexts/default/pipelines/{world.prefix}/state")[1]
+    assert (seen["sourceState"], seen["targetState"]) == ("OK", "OK")
+    assert [(one["table"], one["state"]) for one in seen["tables"]] == [("orders", "REPLICATE")]
+
     first = working.told(target, "RUNNING")[-1]["pid"]
     java = java_of(first)
     assert java

@@ -1,5 +1,7 @@
 """Workers in a group, as processes: they share the connectors, and take them over from one that is gone."""
 
+from typing import Any
+
 import pytest
 from confluent_kafka.admin import AdminClient
 
@@ -73,7 +75,8 @@ def test_positions_are_edited_while_a_connector_is_stopped(world: GroupWorld) ->
     assert [one["position"]["epoch"] for one in history] == [kept["offset"]["epoch"]]
     early = asked("POST", f"{offsets}/rewind", {"to": "2001-01-01"})
     assert (early[0], early[1]["code"]) == (409, "offsets.not_kept")
-    print(asked("POST", f"{offsets}/rewind?dry_run=true", now))
+    ahead = asked("POST", f"{offsets}/rewind?dry_run=true", now)
+    assert (ahead[0], ahead[1]["code"]) == (409, "pg.slot_ahead"), "the source can't begin there"
     generation = f"{worker.url}/v1/contexts/default/apps/{name}/generations/1/instances/0/offset"
     assert asked("GET", generation)[1] == {"offset": kept["offset"]}
     assert asked("PUT", generation, {"offset": kept["offset"]})[0] == 200
@@ -86,6 +89,27 @@ def test_positions_are_edited_while_a_connector_is_stopped(world: GroupWorld) ->
     wait_until(lambda: worker.connect.get_connector_status(name)["connector"]["state"] == "STOPPED")
     assert asked("DELETE", offsets)[0] == 200
     assert asked("GET", offsets)[1]["offsets"] != [kept]
+
+    def writes(of: Worker) -> set[tuple[str, int]]:
+        return {(one["what"], one["status"]) for one in asked("GET", f"{of.url}/audit")[1]["entries"]}
+
+    path = f"/connectors/{name}"
+    done_here = {
+        (f"PUT {path}/stop", 204),
+        (f"PATCH {path}/offsets", 200),
+        (f"POST {path}/offsets/rewind", 400),
+    }
+    wait_until(lambda: done_here <= writes(worker))
+    assert worker.stop() == Exit.OK
+    other = world.start()
+    wait_until(lambda: (f"DELETE {path}/offsets", 200) in writes(other))
+
+    def lines() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = asked("GET", f"{other.url}{path}/logs?limit=1000")[1]["lines"]
+        return found
+
+    wait_until(lambda: {"owner", "stopped"} <= {one["event"] for one in lines()})
+    assert CANARY not in str(lines())
 
 
 def test_workers_share_connectors_and_take_over_from_one_that_leaves_or_is_killed(world: GroupWorld) -> None:

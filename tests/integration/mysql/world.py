@@ -56,3 +56,10 @@ def run(server: MysqlServer, *statements: str) -> None:
     with root(server) as connection, connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
+
+
+def rows_of(server: MysqlServer, statement: str) -> list[tuple[Any, ...]]:
+    """Return what a statement of root's shows."""
+    with root(server) as connection, connection.cursor() as cursor:
+        cursor.execute(statement)
+        return list(cursor.fetchall())

@@ -19,7 +19,7 @@ from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.pipeline_access import surroundings
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.sources.postgres import PLUGIN
-from wrackline.producers.sources.postgres.check import check_rules, check_server, check_tables
+from wrackline.producers.sources.postgres.check import check_server, check_table_rules, check_tables
 from wrackline.producers.sources.postgres.check.check import check, support
 from wrackline.producers.sources.postgres.check.check_server import PgCheckSettings, PgServerFacts
 from wrackline.producers.sources.postgres.connect.connect import PgServer
@@ -429,7 +429,7 @@ def test_money_of_other_digits_is_refused(database: Database, sql: Sql) -> None:
     catalogue = PgCatalogue(sql, database.name, ColumnRules(), Kind.ZONED_TIMESTAMP)
     [table] = check_tables.all_tables(sql, database.name)
     findings = check_tables.column_findings(table, catalogue, ColumnRules(), digits=0, publication="p")
-    assert [one.id for one in findings] == [check_rules.MONEY_DIGITS.id]
+    assert [one.id for one in findings] == [check_table_rules.MONEY_DIGITS.id]
 
 
 def test_row_security_that_hides_rows_is_named(database: Database, sql: Sql) -> None:

@@ -13,13 +13,15 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.fixtures.prepared import Forked
-from tests.integration.running.world import World, environment, wait_until
+from tests.integration.running.world import CANARY, World, environment, wait_until
 from wrackline.consumers.kafka.client_settings import client_settings
 from wrackline.consumers.kafka.wish_topic import WishTopic
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.board.board_reader import board_slot
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
 from wrackline.control.runtime.ground.pipeline_access import group_of
+from wrackline.control.runtime.logs.sent_lines import logs_topic
+from wrackline.control.runtime.logs.trail_writer import open_trail
 from wrackline.control.runtime.services.table_wishes import send_wish
 from wrackline.producers.kafka.client import Client
 from wrackline.schemas.kafka.board_records import BoardKey, Half, HalfBoard, HalfState, encode
@@ -61,10 +63,12 @@ def test_what_a_half_reports_is_followed_and_survives_its_process(
     assert known().report["databases"][world.database.name]["position"]
     assert known().report["pid"] == first.process.pid
     wait_until(lambda: known().report["databases"][world.database.name]["end_bytes"])
-    wait_until(lambda: bool(follower.receipts(world.prefix)))
-    [initial] = follower.receipts(world.prefix)
-    wait_until(lambda: follower.receipts(world.prefix)[0].state is RequestState.SUCCEEDED)
-    assert [line.name for line in initial.tables] == [f"{world.database.name}.public.orders"]
+    assert follower.receipts(world.prefix) == ()
+
+    assert world.command("snapshot", "start", "public.orders", "--id", "again").returncode == 0
+    wait_until(lambda: [one.over for one in follower.receipts(world.prefix)] == [True])
+    [receipt] = follower.receipts(world.prefix)
+    assert (receipt.id, receipt.state, receipt.tables[0].rows) == ("again", RequestState.SUCCEEDED, 3)
 
     first.process.send_signal(signal.SIGKILL)
     first.process.wait()
@@ -145,3 +149,30 @@ def test_the_first_wish_counts_and_a_pause_is_known_before_the_first_batch(value
     with closing(WishTopic(given, topic)) as second:
         assert second.paused == {"d.s.t"}
         assert second.take_retries() == frozenset(), "it was for the consumer before"
+
+
+def test_what_a_half_logs_is_followed_and_kept_while_kafka_is_asked(
+    world: World, follower: BoardFollower, values: Values
+) -> None:
+    topic = logs_topic(values)
+    assert topic == f"wrackline-{world.prefix}-logs"
+    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+    follower.follow_lines(topic, client)
+
+    def events() -> list[Any]:
+        return [json.loads(line)["event"] for line in follower.lines(topic)]
+
+    running = world.run()
+    wait_until(lambda: {"connected", "owner"} <= set(events()))
+    assert running.stop() == 0
+    wait_until(lambda: events()[-1] == "stopped")
+    lines = [json.loads(line) for line in follower.lines(topic)]
+    assert {one["half"] for one in lines} == {"source"}
+    assert CANARY not in str(lines)
+    with open_trail(client, topic, 3) as put:
+        for number in range(80):
+            put({"event": "many", "line": f"line {number}"})
+    wait_until(lambda: "left out" in events())
+    assert events().count("many") < 80
+    follower.leave_lines(topic)
+    assert follower.lines(topic) == ()

@@ -19,6 +19,7 @@ from wrackline.control.runtime.rest.routes.event_routes import PATIENCE_S
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint, open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.control.runtime.services.offsets import PastPosition
 from wrackline.control.runtime.worker.pipeline_views import BoardView, Followed
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -80,6 +81,10 @@ class MadeCrew:
     def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
         return [({"server": name}, {})]
 
+    def offset_history(self, name: str) -> Sequence[PastPosition]:
+        del name
+        return []
+
 
 class MadeViews:
     """Boards by name; wishes are noted."""
@@ -112,6 +117,10 @@ class MadeViews:
 
     def names(self) -> Sequence[str]:
         return list(self.boards)
+
+    def lines(self, name: str) -> Sequence[bytes] | None:
+        del name
+        return [b'{"ts_ms":1,"level":"info","event":"running","line":"running"}']
 
     def wish_table(self, name: str, table: str, wish: TableWish, by: str) -> None:
         if name not in self.boards:

@@ -188,7 +188,7 @@ def test_rows_are_asked_for_and_pipelines_chosen_without_scripts(browser: Open) 
         assert b'"public.orders"' in views.sent[0][1]
         driver.get(f"{base}/")
         driver.find_element("name", "chosen:shop").click()
-        driver.find_element("xpath", "//button[@formaction='/console/do/pause']").click()
+        driver.find_element("xpath", "//button[@formaction='/console/p/do/pause']").click()
         wait_until(lambda: bool(crew.wished), patience=15)
         assert crew.wished == [("shop", DesiredState.PAUSE)]
         assert "Pause was asked of 1 pipeline." in driver.page_source

@@ -18,7 +18,7 @@ def test_the_chosen_pipelines_are_asked_and_what_became_of_it_is_said(verb: str,
     crew, views = crowd()
     with served(crew, views) as door:
         fields = {"chosen:shop": "on", "chosen:stock": "on", "chosen:gone": "on", "other": "x"}
-        status, location, _ = posted(door, f"/do/{verb}", **fields)
+        status, location, _ = posted(door, f"/p/do/{verb}", **fields)
         assert status == 303
         assert crew.wished == [("shop", wish), ("stock", wish)]
         text = Page(asked(door, "GET", location.removeprefix("/console"))[2]).text
@@ -29,10 +29,10 @@ def test_only_those_that_failed_are_restarted() -> None:
     crew, views = crowd()
     with served(crew, views) as door:
         chosen = {f"chosen:{name}": "on" for name in crew.names()}
-        assert posted(door, "/do/restart", **chosen)[0] == 303
+        assert posted(door, "/p/do/restart", **chosen)[0] == 303
         assert crew.wished == [("billing", DesiredState.RESTART)]
-        assert posted(door, "/do/drop", **chosen)[0] == 404
-        assert posted(door, "/do/pause")[1].endswith("done=0&refused=0")
+        assert posted(door, "/p/do/drop", **chosen)[0] == 404
+        assert posted(door, "/p/do/pause")[1].endswith("done=0&refused=0")
     assert len(crew.wished) == 1
 
 

@@ -59,7 +59,7 @@ def test_a_slot_without_a_limit_says_what_that_means(door: RestEndpoint) -> None
     ],
 )
 def test_how_safe_a_log_is(more: Document, word: str) -> None:
-    assert log_badge(database(**more)).word == word  # type: ignore[arg-type]  # it overrides what is made
+    assert log_badge(database(**more)).word == word
 
 
 def test_advice_names_what_to_set_and_is_silent_where_all_is_well() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.console.made import HOSTILE, RUNS, MadeCrew, MadeViews, broken, busy, crowd, hostile, served
 from wrackline.control import console
-from wrackline.control.console.charts import nice_top, points, thinned
+from wrackline.control.console.draw.charts import nice_top, points, thinned
 from wrackline.control.console.page_frame import HEADERS
 from wrackline.control.runtime.rest.access.roles import ROLES
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState

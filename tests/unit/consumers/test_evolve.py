@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from wrackline.consumers.batch.evolve import SchemaChangeBehaviour, reshape
+from wrackline.consumers.batch.evolve import SchemaChangeBehaviour, ShapeChange, reshape
 from wrackline.consumers.contract.identifiers import Identifiers
 from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, TableMode, plan_merge
 from wrackline.consumers.contract.target import Capabilities, MergeStyle
@@ -73,6 +73,26 @@ def test_evolve_follows_every_change_or_none() -> None:
     for column in (NARROW, replace(COUNT, type=TEXT)):
         with pytest.raises(OperatorNeeded, match=r"can't take.*count"):
             reshape(plan(ID, column, NOTE, EXTRA), HELD, CAN, SchemaChangeBehaviour.EVOLVE)
+
+
+@pytest.mark.parametrize("behaviour", SchemaChangeBehaviour)
+def test_what_is_excluded_is_left_undone_whatever_the_behaviour(behaviour: SchemaChangeBehaviour) -> None:
+    after = plan(ID, WIDE, EXTRA)  # wider, `note` dropped, `extra` added
+    every = {ShapeChange.ADD_COLUMN, ShapeChange.DROP_COLUMN, ShapeChange.RENAME_COLUMN}
+    with pytest.raises(OperatorNeeded, match="count"):  # the old type does not hold the new values
+        reshape(after, HELD, CAN, behaviour, {*every, ShapeChange.ALTER_TYPE})
+    made, alterations = reshape(plan(ID, COUNT, EXTRA), HELD, CAN, behaviour, every)
+    assert (names(made), alterations) == (["id", "count"], ())
+    renamed = plan(ID, COUNT, replace(NOTE, name="remark"))
+    made, alterations = reshape(renamed, HELD, CAN, behaviour, every)
+    assert (names(made), alterations) == (["id", "count", "note"], ())
+    assert [column.source for column in made.columns] == ["id", "count", "remark"]
+
+
+def test_a_change_that_is_not_excluded_is_followed() -> None:
+    after = plan(ID, COUNT, EXTRA)
+    _, alterations = reshape(after, HELD, CAN, SchemaChangeBehaviour.EVOLVE, {ShapeChange.DROP_COLUMN})
+    assert [type(one) for one in alterations] == [AddColumn]
 
 
 def test_exception_follows_none() -> None:

@@ -67,9 +67,20 @@ def test_the_kafka_clients_words_beside_an_error_that_it_raises_are_not_said() -
     with log_libraries(log_to(out, for_programs=False), str):
         logger.error("GETPID [rdkafka#producer-2] [thrd:main]: Failed to acquire transactional PID: retrying")
         logger.error("TXNERR [rdkafka#producer-1] [thrd:main]: Fatal transaction error: fenced")
+        logger.error(
+            'ADDPARTS [x#producer-1] [thrd:main]: Failed to add partition "o" [0]: with an old epoch'
+        )
+        logger.error("FATAL [x#producer-1] [thrd:main]: This instance has been fenced by a newer instance")
         logger.error("FAIL [rdkafka#producer-2] [thrd:127.0.0.1:1/1]: Connect failed")
     assert out.getvalue().startswith("wrackline.kafka: FAIL [rdkafka#producer-2]")
     assert len(out.getvalue().splitlines()) == 1
+
+
+def test_other_fatal_words_of_the_kafka_client_are_said() -> None:
+    out = io.StringIO()
+    with log_libraries(log_to(out, for_programs=False), str):
+        logging.getLogger("wrackline.kafka").error("FATAL [x#producer-1] [thrd:main]: out of order sequence")
+    assert "out of order sequence" in out.getvalue()
 
 
 def test_a_short_command_says_nothing_of_the_kafka_clients_log() -> None:

@@ -10,10 +10,12 @@ from tests.fixtures.others import TARGET, Install
 from tests.unit.control.test_rest import JSON, Client
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connectors import GroupMember
 from wrackline.control.runtime.rest.routes import connector_routes, plugin_routes
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.control.runtime.services.offsets import PastPosition
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.pipelines.pipeline import check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
@@ -49,11 +51,18 @@ class Crew:
         self.wished.append((name, wish))
         self.tasks.append(task)
 
+    def members(self) -> Sequence[GroupMember]:
+        return []
+
     def topics(self, name: str) -> Sequence[str]:
         return [f"{name}.d.public.b", f"{name}.d.public.a"]
 
     def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
         return [({"server": name, "database": "d"}, {"lsn": "0/1"})]
+
+    def offset_history(self, name: str) -> Sequence[PastPosition]:
+        del name
+        return []
 
 
 TABLES = {"count": 1, "first": [{"table": "t", "code": "a.b", "sentence": "s", "hint": "h"}]}

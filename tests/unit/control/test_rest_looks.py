@@ -37,8 +37,8 @@ class Looks:
         self._look(name)
         return PipelineStatus(name, {}, {"databases": {}}, None)
 
-    def assess(self, name: str) -> Mapping[str, Any]:
-        self._look(f"{name}!")
+    def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
+        self._look(f"{name}, tried" if probe else f"{name}!")
         return {"ok": False, "findings": [{"id": "pg.slot_lost"}]}
 
     def _look(self, what: str) -> None:
@@ -63,10 +63,10 @@ class Asking:
     def __init__(self, port: int) -> None:
         self.port = port
 
-    def __call__(self, path: str) -> tuple[int, Any]:
+    def __call__(self, path: str, method: str = "GET") -> tuple[int, Any]:
         connection = HTTPConnection(HOST, self.port, timeout=60)
         try:
-            connection.request("GET", path)
+            connection.request(method, path)
             answer = connection.getresponse()
             return answer.status, orjson.loads(answer.read())
         finally:
@@ -124,6 +124,13 @@ def test_an_answer_is_good_for_a_while(made: Looks, ask: Asking, clock: Clock) -
         assert (status, told["pipeline"], told["ok"]) == (200, "shop", False)
         assert told["findings"][0]["id"] == "pg.slot_lost"
         assert len(made.begun) == begun
+
+
+def test_a_trial_is_a_look_of_its_own(made: Looks, ask: Asking) -> None:
+    made.may_end.set()
+    assert ask("/connectors/shop/assessment")[0] == 200
+    assert ask("/connectors/shop/assessment", "POST")[0] == 200
+    assert made.begun == ["shop!", "shop, tried"]
 
 
 def test_an_error_is_reported_and_not_kept(made: Looks, ask: Asking) -> None:

@@ -12,6 +12,7 @@ from wrackline.producers.snapshot.window import WindowStage
 from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.snapshot.work_items import Ticket
 from wrackline.schemas.kafka.offsets_records import Json, canonical_json
+from wrackline.schemas.kafka.topic_names import COLLISION
 from wrackline.schemas.tables.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("srv", "shop")
@@ -51,3 +52,21 @@ def test_a_table_has_ranges_while_it_is_read_and_is_reported_while_a_chunk_is_un
     [table] = look(saved()).values()
     assert (table["state"], "ranges" in table) == ("streaming", False)
     assert look() == {}, "and nothing of it is looked at again"
+
+
+def test_tables_that_would_share_a_topic_are_both_reported() -> None:
+    """One of them may have no topic, and a name that topics write alike must not hide the other."""
+    measures = TaskMeasures(0, "postgres", [PARTITION], 1, monotonic=lambda: 1.0, now_ms=lambda: 1)
+    report = SourceReport(values(), "postgres", measures, str)
+    publication = Publication(PARTITION, [], 0, 0, (), Place(0, 1), None, {}, None, PublicationTally())
+    reason = {"code": COLLISION.code, "sentence": "", "hint": ""}
+    aside = canonical_json({"version": 2, "status": "failed", "set_aside": reason, "jobs": []})
+    goods, sold = (ORDERS._replace(name=name) for name in ("товары", "заказы"))
+    measures.published([replace(publication, states={goods: saved(), sold: aside})], 0.0)
+    found = report.look(True).tables
+    assert {name: table and table["table"] for name, table in found.items()} == {
+        "shop.public.______": str(goods),
+        str(sold): str(sold),
+    }
+    measures.published([replace(publication, states={goods: aside})], 0.0)
+    assert set(report.look(True).tables) == {str(goods), str(sold)}

@@ -5,6 +5,7 @@ In: nothing.  Out: the application on a real socket, full of planted secrets, an
 
 import re
 import socket
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,12 +27,15 @@ from wrackline.control.console.routing import console_routes
 from wrackline.control.plane import draft_routes
 from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.rest.access.audit import Audit
 from wrackline.control.runtime.rest.contexts import app_routes, context_routes
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.routes import (
+    audit_routes,
     connector_routes,
     event_routes,
     letter_routes,
+    log_routes,
     offset_routes,
     plugin_routes,
     request_routes,
@@ -165,9 +169,10 @@ class Looks:
     def status(self, name: str) -> PipelineStatus:
         return PipelineStatus(name, {}, {"databases": {}}, None)
 
-    def assess(self, name: str) -> Mapping[str, Any]:
+    def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
         del name
-        return {"ok": True, "findings": []}
+        more: dict[str, object] = {"verdict": "good", "accepted": [], "trials": [], "forecast": None}
+        return {"ok": True, "findings": [], **(more if probe else {})}
 
 
 @dataclass
@@ -195,6 +200,7 @@ class Heard:
 @contextmanager
 def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
     """Serve until the block ends."""
+    writes: deque[bytes] = deque(maxlen=1_000)
     crew, desk, views = Crew(), Desk(), MadeViews({"shop": busy(3), "orders": busy(3)})
     resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
     checking = partial(check, plugins=Installed(), resolve=resolver)
@@ -210,15 +216,18 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         shape_routes.routes(views),
         letter_routes.routes(views),  # type: ignore[arg-type]  # its desk works at once
         offset_routes.routes(crew),
+        log_routes.routes(views),
+        audit_routes.routes(lambda: tuple(writes)),
         context_routes.routes(crew, views),
         app_routes.routes(crew),
     )
     told: list[WracklineError] = []
+    kept = [Middleware(Audit, put=lambda entry: writes.append(orjson.dumps(entry)))]
     with TemporaryDirectory() as folder:
         drafts = DraftService(made_access(Path(folder) / "drafts", crew.names, checking)[0])
         drafts.put("shop", {"config": DRAFT}, "ann")
         made = (*routes, draft_routes.routes(drafts))
-        with open_endpoint(rest, made, tell=told.append) as door:
+        with open_endpoint(rest, made, tell=told.append, within=kept) as door:
             yield Worker(door.port, door.application, crew, desk, told)
 
 
@@ -233,6 +242,7 @@ def writing() -> Iterator[tuple[int, Group]]:
         connector_routes.routes(group),
         write_routes.routes(group),
         offset_routes.routes(group, group),
+        log_routes.routes(views),
         context_routes.routes(group, views, group),
         app_routes.routes(group, group),
     )

@@ -8,7 +8,8 @@ import pytest
 from wrackline.producers import failpoints
 from wrackline.schemas.errors import Transient
 
-PRODUCERS = Path(__file__).parents[3] / "producers"
+ROOT = Path(__file__).parents[3]
+PLACES = ("producers", "control")  # those in `consumers` are another list
 
 
 def test_unarmed_nothing_happens() -> None:
@@ -36,5 +37,5 @@ def test_a_wrong_one_is_refused(text: str) -> None:
 
 
 def test_every_name_is_reached_somewhere_and_nothing_else_is() -> None:
-    code = "".join(path.read_text() for path in PRODUCERS.rglob("*.py"))
+    code = "".join(path.read_text() for place in PLACES for path in (ROOT / place).rglob("*.py"))
     assert sorted(re.findall(r'\breach\("(\w+)"', code)) == sorted(failpoints.NAMES)

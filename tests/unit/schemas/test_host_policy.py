@@ -133,6 +133,7 @@ def test_every_setting_that_names_a_host_is_held_to_the_list(tmp_path: Path) -> 
         ("", "kafka.bootstrap.servers", "inside:9092"),
         ("source mysql", "database.hostname", "inside"),
         ("", "lineage.url", "http://inside/x"),
+        ("", "notify.url", "http://inside/x"),
         ("target iceberg", "target.catalog.s3.endpoint", "http://inside"),
         ("target delta", "target.storage.fs.s3a.endpoint", "http://inside"),
     ):

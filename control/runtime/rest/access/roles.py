@@ -95,6 +95,7 @@ _TABLE: Final = {
         "GET /connectors/{name}/tables/{table}/events",
         "GET /connectors/{name}/tables/{table}/shapes",
         "GET /connectors/{name}/lag",
+        "GET /connectors/{name}/logs",
         "GET /connectors/{name}/requests",
         "GET /connectors/{name}/requests/{id:path}",
         "GET /connector-plugins",
@@ -153,7 +154,7 @@ _TABLE: Final = {
             for draft in ("", "drafts/{id}/")
             for question in ("listTables", "describeTable", "assessPipeline", "assessTable")
         ),
-        "POST /console/do/{verb}",
+        "POST /console/p/do/{verb}",
         "POST /console/p/{name}/snapshot",
         "POST /console/p/{name}/snapshot/do/{verb}",
     ),
@@ -166,6 +167,7 @@ _TABLE: Final = {
         "DELETE /connectors/{name}/offsets",
         "POST /connectors/{name}/offsets/rewind",
         "PUT /connector-plugins/{name}/config/validate",
+        "GET /audit",
         f"PUT {_OFFSET}",
         "DELETE /v3/namespaces/{ns}/apps/{name}",
         "PUT /v1/contexts/{ns}/drafts/{id}",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from wrackline.control.runtime.rest.describe.json_schemas import Schema
+from wrackline.control.runtime.rest.describe.schema_parts import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +193,17 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /connectors/{name}/lag": RouteDescription(
         "Report how far each step is behind", {200: "Lag"}, errors=_ASKS
     ),
+    "GET /connectors/{name}/logs": RouteDescription(
+        "Return the newest lines that both halves have logged",
+        {200: "Lines"},
+        query={
+            "level": {"enum": ["info", "warning", "error"], "default": "info"},
+            "table": {"type": "string"},
+            "since": {"type": "integer", "description": "milliseconds since 1970"},
+            "limit": {"type": "integer", "default": 200},
+        },
+        errors=(400, *_ASKS),
+    ),
     "GET /connectors/{name}/assessment": RouteDescription(
         "Check a connector, and report the findings", {200: "Assessment"}, errors=_ASKS
     ),
@@ -212,6 +223,15 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     ),
     "GET /connectors/{name}/requests/{id:path}": RouteDescription(
         "Report the state of one request", {200: "Receipts"}, errors=_ASKS
+    ),
+    "GET /audit": RouteDescription(
+        "Return the writes that were asked for by REST and by the console",
+        {200: "AuditEntries"},
+        query={
+            "since": {"type": "integer", "description": "milliseconds since 1970"},
+            "limit": {"type": "integer", "default": 200},
+        },
+        errors=(400,),
     ),
     "GET /connector-plugins": RouteDescription(
         "List the installed sources, or targets", {200: "Plugins"}, query={"type": _SIDE}, errors=(400,)

@@ -4,6 +4,8 @@ In: connectors and services, by protocols.  Out: routers for the application.
 
     connector_routes   Kafka Connect's paths that read, pause, resume, restart and stop
     write_routes       Kafka Connect's paths that create, change and remove, in a group
+    audit_routes       who wrote what
+    log_routes         the lines that both halves have logged
     offset_routes      a connector's earlier positions, and the way back to them
     plugin_routes      what is installed, and validation of settings
     request_routes     requests for existing rows

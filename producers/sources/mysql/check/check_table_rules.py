@@ -55,7 +55,8 @@ SIGNAL_MISSING = rule(
     " varchar(32) NOT NULL, data varchar(2048)); GRANT SELECT, INSERT ON {table_name} TO {account}",
     fix(
         "mysql.signal_table_unwritable",
-        "CREATE TABLE IF NOT EXISTS {table_name} (id varchar(80) PRIMARY KEY, type varchar(32) NOT NULL, data varchar(2048)); GRANT SELECT, INSERT ON {table_name} TO {account}",
+        "CREATE TABLE IF NOT EXISTS {table_name} (id varchar(80) PRIMARY KEY, type varchar(32) NOT NULL,"
+        " data varchar(2048)); GRANT SELECT, INSERT ON {table_name} TO {account}",
         "administrator",
         undo="REVOKE SELECT, INSERT ON {table_name} FROM {account}",
     ),

@@ -10,5 +10,6 @@ In: a server, the settings.  Out: findings, the most severe first.  Nothing is c
     check_tables       grants, identity, keys and types of each table
     check_first_reads  conditions of first reads that can't be used
     check_values       values that do not fit their column's type, by a short look
-    check_rules        all findings, as texts
+    check_rules        findings about the server, as texts
+    check_table_rules  findings about tables, as texts
 """

@@ -23,7 +23,7 @@ from wrackline.producers.sources.postgres.check import (
     check_tables,
     check_values,
 )
-from wrackline.producers.sources.postgres.check import check_rules as rules
+from wrackline.producers.sources.postgres.check import check_table_rules as table_rules
 from wrackline.producers.sources.postgres.check.check_server import PgCheckSettings
 from wrackline.producers.sources.postgres.connect.connect import Connection, PgServer
 from wrackline.producers.sources.postgres.connect.quoting import identifier, psql
@@ -85,7 +85,7 @@ def _no_table_findings(look: PgLook) -> Iterator[Finding]:
     if not look.readable:
         database = look.wanted.database
         tables = psql(dbname=database) + r" -c '\dt *.*'"
-        yield rules.NO_TABLES(role=look.role, database=identifier(database), tables=tables)
+        yield table_rules.NO_TABLES(role=look.role, database=identifier(database), tables=tables)
 
 
 def _table_findings(look: PgLook) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from wrackline.producers.kit.preflight.column_findings import (
     unknown_type_findings,
 )
 from wrackline.producers.kit.preflight.probes import error_finding
-from wrackline.producers.sources.postgres.check import check_rules as rules
+from wrackline.producers.sources.postgres.check import check_table_rules as rules
 from wrackline.producers.sources.postgres.chunks import key_uniqueness
 from wrackline.producers.sources.postgres.chunks.chunks import KEY_HIDDEN
 from wrackline.producers.sources.postgres.connect.connect import Connection

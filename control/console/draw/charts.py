@@ -1,4 +1,4 @@
-"""The geometry of charts, drawn by the server: lines over time, and a map of cells.
+"""The geometry of charts, drawn by the server: lines over time.
 
 In: series of numbers.  Out: the points of SVG elements, and the labels of their axes.  Pure.
 """

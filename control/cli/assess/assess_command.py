@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from wrackline.control.cli.terminal.assessment_text import show_assessment, show_mended
+from wrackline.control.cli.assess.assessment_text import show_assessment, show_mended
 from wrackline.control.cli.terminal.output import Json, Options, print_json
 from wrackline.control.cli.terminal.progress import show_progress
 from wrackline.control.runtime.check.file_check import check_file
@@ -18,10 +18,10 @@ from wrackline.control.runtime.check.pipeline_file import UnfitFile
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.probe.assess import assess_pipeline, mend_source
-from wrackline.control.runtime.probe.verdict import Verdict
+from wrackline.control.runtime.probe.verdict import GateVerdict
 from wrackline.schemas.redaction import Secret
 
-EXITS = {Verdict.GOOD: Exit.OK, Verdict.ERRORS: Exit.FINDINGS, Verdict.WARNINGS: Exit.WARNINGS}
+EXITS = {GateVerdict.GOOD: Exit.OK, GateVerdict.ERRORS: Exit.FINDINGS, GateVerdict.WARNINGS: Exit.WARNINGS}
 
 
 def assess(

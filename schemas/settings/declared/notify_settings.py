@@ -1,0 +1,72 @@
+"""Settings of notices: where they are posted, of what, and how often again."""
+
+import re
+
+from wrackline.schemas.redaction import Secret
+from wrackline.schemas.settings.setting import Importance, Requirement, Setting
+from wrackline.schemas.settings.value_kinds import SettingKind, Value, at_least, each, not_empty, one_of
+
+_GROUP = "Notices"
+_ADDRESS = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?(?:/[!-\"$-?A-~]*)?")
+_KINDS = ("failed", "unsupported_ddl", "at_risk", "letters", "recovered")
+
+
+def _address(value: Value) -> str | None:
+    fits = isinstance(value, Secret) and _ADDRESS.fullmatch(value.reveal())
+    return None if fits else "expected an http:// or https:// address without a login"
+
+
+NOTIFY = (
+    Setting(
+        "notify.url",
+        SettingKind.PASSWORD,
+        "Where a worker posts a notice when the pipeline's state changes; without it nobody is told. It is"
+        " shown as stars, because such an address often is a secret. Redirects are not followed.",
+        None,
+        Importance.MEDIUM,
+        _GROUP,
+        validator=_address,
+        host=True,
+    ),
+    Setting(
+        "notify.secret",
+        SettingKind.PASSWORD,
+        "Signs each notice: the header X-Wrackline-Signature is sha256= and the body's HMAC-SHA256 in hex.",
+        None,
+        Importance.LOW,
+        _GROUP,
+        validator=not_empty,
+    ),
+    Setting(
+        "notify.on",
+        SettingKind.LIST,
+        "The changes that are noticed. failed: a half has failed or says nothing, or a table has stopped."
+        " unsupported_ddl: a table has stopped because of its new shape. at_risk: the log may be lost within"
+        " a day. letters: records were set aside. recovered: one of these is over.",
+        ",".join(_KINDS),
+        Importance.LOW,
+        _GROUP,
+        validator=each(one_of(*_KINDS)),
+        recommended=_KINDS,
+    ),
+    Setting(
+        "notify.again.ms",
+        SettingKind.LONG,
+        "How often a notice is repeated while its reason stands.",
+        "14400000",
+        Importance.LOW,
+        _GROUP,
+        validator=at_least(1_000),
+    ),
+    Setting(
+        "notify.form",
+        SettingKind.STRING,
+        "What is posted: json for programs, slack for a channel's webhook.",
+        "json",
+        Importance.LOW,
+        _GROUP,
+        validator=one_of("json", "slack"),
+        recommended=("json", "slack"),
+    ),
+)
+NOTIFY_NEEDS = (Requirement("notify.secret", "notify.url"),)

@@ -1,0 +1,1 @@
+"""Assessments on the real servers: planted faults, what is found, what mends, what is left."""

@@ -1,0 +1,214 @@
+"""Notices: which changes are told, once each, and how they reach a real server."""
+
+import hmac
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler
+from queue import Queue
+from threading import Event
+
+import orjson
+import pytest
+
+from tests.unit.console.made import HOSTILE, both, database, half, source_table, target_table
+from tests.unit.control.test_lineage_sending import Receiver, receiving, says
+from tests.unit.corpus.worker import GOOD
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.notices.notice_bodies import as_json, as_slack
+from wrackline.control.runtime.notices.notice_rules import Condition, Notice, NoticeRules, conditions
+from wrackline.control.runtime.notices.notice_settings import NoticeSettings
+from wrackline.control.runtime.notices.notifier import KEPT, Notifier
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.board_records import Half, HalfBoard
+from wrackline.schemas.pipelines.pipeline import Pipeline, check
+from wrackline.schemas.redaction import Secret
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+
+ERROR = {
+    "code": "pg.slot_lost",
+    "kind": "OperatorNeeded",
+    "sentence": "the slot is lost",
+    "hint": "read again",
+}
+DDL = {**ERROR, "code": "consume.cant_take"}
+T = "shop.public.orders"
+EVERY = frozenset({"failed", "unsupported_ddl", "at_risk", "letters", "recovered"})
+Halves = Mapping[Half, HalfBoard]
+
+
+def well() -> Halves:
+    board = both(half(databases={"shop": database()}), half())
+    board[Half.SOURCE].tables[T], board[Half.TARGET].tables[T] = source_table(T), target_table()
+    return board
+
+
+def with_table(half_of: Half, **more: object) -> Halves:
+    board = well()
+    made = source_table(T, **more) if half_of is Half.SOURCE else target_table(**more)  # type: ignore[arg-type]
+    board[half_of].tables[T] = made
+    return board
+
+
+@pytest.mark.parametrize(
+    ("board", "found"),
+    [
+        (well(), []),
+        (both(HalfBoard(), HalfBoard()), []),
+        (both(half("stopped"), half("stopped")), []),
+        (both(half("failed", error=ERROR), half()), [("failed", "source")]),
+        (both(half("recovering", error=ERROR), half()), []),
+        (both(half(), half(heard_ms=1)), [("failed", "target")]),
+        (both(half(databases={"shop": database(lost_in_s=60)}), half()), [("at_risk", "shop")]),
+        (with_table(Half.SOURCE, state="failed", reason=ERROR), [("failed", T)]),
+        (with_table(Half.TARGET, standing="stopped", error=ERROR), [("failed", T)]),
+        (with_table(Half.TARGET, standing="stopped", error=DDL), [("unsupported_ddl", T)]),
+        (with_table(Half.TARGET, standing="waiting", error=ERROR), []),
+        (with_table(Half.TARGET, dead_letters=3), [("letters", T)]),
+        (with_table(Half.SOURCE, letters={"pg.unfit": 2}), [("letters", T)]),
+    ],
+)
+def test_what_needs_somebody_is_found_on_the_board(board: Halves, found: list[tuple[str, str]]) -> None:
+    assert sorted(conditions("shop", board, now_ms())) == found
+
+
+def test_a_change_is_told_once_again_after_a_while_and_at_its_end() -> None:
+    rules, wrong = NoticeRules("shop", EVERY, again_ms=1_000), {Condition("failed", T): ERROR}
+
+    def told(now: Mapping[Condition, object], at_ms: int) -> list[str]:
+        return [one.kind for one in rules.changes(now, at_ms)]  # type: ignore[arg-type]
+
+    assert told(wrong, 0) == ["failed"]
+    assert told(wrong, 999) == []
+    assert told(wrong, 1_000) == ["failed"]
+    assert told({}, 1_500) == ["recovered"]
+    assert told({}, 9_999) == []
+    assert told(wrong, 10_000) == ["failed"]
+
+
+def test_only_what_is_wished_is_told() -> None:
+    rules = NoticeRules("shop", frozenset({"letters"}), 1_000)
+    wrong = {Condition("failed", T): ERROR, Condition("letters", T): ERROR}
+    assert [one.kind for one in rules.changes(wrong, 0)] == ["letters"]
+    assert rules.changes({}, 1) == []
+
+
+def test_the_forms_hold_what_a_reader_needs_and_no_markup_of_others() -> None:
+    notice = Notice(HOSTILE, "failed", T, ERROR, 7)
+    assert orjson.loads(as_json(notice)) == {
+        "version": 1, "pipeline": HOSTILE, "kind": "failed", "about": T, "at_ms": 7,
+        "code": "pg.slot_lost", "sentence": "the slot is lost", "hint": "read again",
+    }  # fmt: skip
+    text = orjson.loads(as_slack(notice))["text"]
+    assert "<img" not in text
+    assert text.endswith(f": failed, {T}: the slot is lost\nread again")
+
+
+@pytest.fixture
+def told() -> Queue[WracklineError]:
+    return Queue()
+
+
+@pytest.fixture
+def notifier(told: Queue[WracklineError]) -> Iterator[Notifier]:
+    made = Notifier(lambda: True, lambda _, error: told.put(error), first_wait=0.01)
+    yield made
+    made.close()
+
+
+def settings(url: str, form: str = "json") -> NoticeSettings:
+    return NoticeSettings(Secret(url), Secret("s3cret"), form, EVERY, 3_600_000)
+
+
+def counting(
+    answers: list[int], more: Mapping[str, str] | None = None
+) -> tuple[Callable[[BaseHTTPRequestHandler], None], Queue[str | None]]:
+    """Answer with these statuses in turn, then with 200; note each signature."""
+    came: Queue[str | None] = Queue()
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        says(answers.pop(0) if answers else 200, **(more or {}))(handler)
+        came.put(handler.headers["X-Wrackline-Signature"])
+
+    return answer, came
+
+
+def test_a_notice_is_posted_signed_and_again_until_it_is_accepted(
+    notifier: Notifier, told: Queue[WracklineError]
+) -> None:
+    answer, came = counting([503, 404, 302], {"Location": "http://127.0.0.1:1/elsewhere"})
+    with receiving(answer) as server:
+        failed = both(half("failed", error=ERROR), half())
+        for _ in range(3):
+            notifier.look("shop", settings(server.url), failed, now_ms())
+        signatures = [came.get(timeout=30) for _ in range(4)]
+        notifier.look("shop", settings(server.url), well(), now_ms())
+        came.get(timeout=30)
+        bodies = [body for _, _, body in server.came]
+    assert [orjson.loads(body)["kind"] for body in bodies] == ["failed"] * 4 + ["recovered"]
+    assert len(set(bodies[:4])) == 1, "it is the same notice, and a redirect is not followed"
+    assert signatures[0] == f"sha256={hmac.digest(b's3cret', bodies[0], 'sha256').hex()}"
+    error = told.get(timeout=30)
+    assert (error.code, told.empty()) == ("notify.not_sent", True)
+    assert "127.0.0.1" in error.sentence
+    assert "/api/v1" not in str(error), "the address may be a secret"
+
+
+def test_a_worker_that_is_not_the_one_that_sends_tells_nobody_until_it_is() -> None:
+    sends = Event()
+    answer, came = counting([])
+    with receiving(answer) as server:
+        notifier = Notifier(sends.is_set, print)
+        failed = both(half("failed", error=ERROR), half())
+        notifier.look("shop", settings(server.url), failed, now_ms())
+        sends.set()
+        notifier.look("shop", settings(server.url), failed, now_ms())
+        assert came.get(timeout=30)
+        notifier.close()
+        assert len(server.came) == 1
+
+
+def test_only_the_newest_notices_are_kept_and_nobody_waits_for_them(notifier: Notifier) -> None:
+    opened, busy = Event(), Event()
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        busy.set()
+        opened.wait(30)
+        says(200)(handler)
+
+    server: Receiver
+    with receiving(answer) as server:
+        many = well()
+        notifier.look("shop", settings(server.url), both(half("failed", error=ERROR), half()), now_ms())
+        assert busy.wait(30)
+        for number in range(KEPT + 20):
+            name = f"shop.public.t{number:03}"
+            many[Half.TARGET].tables[name] = target_table(standing="stopped", error=ERROR)
+        notifier.look("shop", settings(server.url), many, now_ms())
+        assert len(server.came) == 1
+        opened.set()
+        while b"recovered" not in server.came[-1][2]:  # the last that was offered
+            pass
+        assert len(server.came) == KEPT + 1, "what was under way, and the newest"
+
+
+def pipeline(**given: str) -> Pipeline:
+    allowed = Resolver(Allowed().of_the_owner(), {})
+    return check({"name": "shop", **GOOD, **given}, Installed(), allowed)
+
+
+def test_settings_of_notices_are_read_and_an_address_is_shown_as_stars() -> None:
+    url = "https://hooks.example.com/T0/s3cret"
+    one = pipeline(**{"notify.url": url, "notify.on": "failed", "notify.form": "slack"})
+    read = NoticeSettings.of(one.good())
+    assert read is not None
+    assert (read.url.reveal(), read.form, set(read.wanted)) == (url, "slack", {"failed"})
+    assert one.registry.shown(one.given)["notify.url"] == "***"
+    assert url not in repr(read)
+    assert NoticeSettings.of(pipeline().good()) is None
+
+
+@pytest.mark.parametrize("url", ["ftp://a/b", "https://u:p@host/x", "host/x", ""])
+def test_an_address_that_is_none_is_refused_without_being_shown(url: str) -> None:
+    (problem,) = [one for one in pipeline(**{"notify.url": url}).problems if not one.warning]
+    assert problem.setting == "notify.url"
+    assert not url or url not in str(problem.error)

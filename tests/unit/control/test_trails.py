@@ -1,0 +1,87 @@
+"""Lines that are sent to Kafka: how many a second, which of them a reader gets, and who hands them over."""
+
+import io
+from itertools import count
+
+import orjson
+import pytest
+
+from tests.unit.corpus.worker import exchange, request, working
+from wrackline.control.runtime.logs.line_rate import LineRate
+from wrackline.control.runtime.logs.lines import also_hear, log_to
+from wrackline.control.runtime.logs.trail_lines import LineChoice, choose_lines
+
+
+def line(ts_ms: int, level: str = "info", **more: object) -> bytes:
+    return orjson.dumps({"ts_ms": ts_ms, "level": level, "event": "e", "line": f"at {ts_ms}", **more})
+
+
+def test_a_second_of_many_lines_ends_with_their_count() -> None:
+    rate = LineRate(most=3)
+    sent = [made for number in range(10) for made in rate.admit({"event": "waits", "n": number}, 7.0)]
+    assert [one["n"] for one in sent] == [0, 1, 2]
+    rate.admit({"event": "other"}, 7.9)
+    assert rate.due(7.9) == []
+    (left,) = rate.due(8.0)
+    assert left["line"] == "… 8 more lines in one second, 7 of them: waits"
+    assert rate.due(9.0) == []
+    assert rate.admit({"event": "e"}, 9.5) == [{"event": "e"}]
+
+
+def test_the_count_comes_before_the_first_line_of_a_later_second() -> None:
+    rate = LineRate(most=1)
+    for _ in range(3):
+        rate.admit({"event": "e"}, 1.0)
+    assert [one["event"] for one in rate.admit({"event": "next"}, 5.0)] == ["left out", "next"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "times"),
+    [
+        (LineChoice(), [1, 2, 3, 4]),
+        (LineChoice(level="warning"), [2, 3]),
+        (LineChoice(level="error"), [3]),
+        (LineChoice(since_ms=3), [3, 4]),
+        (LineChoice(table="d.s.t"), [2, 4]),
+        (LineChoice(limit=2), [3, 4]),
+    ],
+)
+def test_a_reader_gets_the_newest_lines_that_fit(choice: LineChoice, times: list[int]) -> None:
+    records = [
+        line(1),
+        line(2, "warning", table="d.s.t"),
+        line(3, "error"),
+        line(4, line="d.s.t continues"),
+        b"no JSON",
+        b"[]",
+        orjson.dumps({"ts_ms": "now", "line": "x"}),
+        orjson.dumps({"ts_ms": 9, "line": 7}),
+    ]
+    shown, left_out = choose_lines(records, choice)
+    assert [one["ts_ms"] for one in shown] == times
+    assert left_out == (2 if choice.limit == 2 else 0)
+
+
+def test_every_line_of_a_process_is_handed_over_until_the_block_ends() -> None:
+    heard: list[object] = []
+    printed = io.StringIO()
+    log, numbers = log_to(printed, for_programs=True).bind(pipeline="shop"), count()
+    with also_hear(lambda record: heard.append((record["event"], record["pipeline"], record["n"]))):
+        log.info("running", line="running", n=next(numbers))
+        log.debug("not this", line="no", n=next(numbers))
+        log.error("stopped", line="stopped", n=next(numbers))
+    log.info("after", line="after", n=next(numbers))
+    assert heard == [("running", "shop", 0), ("stopped", "shop", 2)]
+    assert printed.getvalue().count("\n") == 3
+
+
+def test_lines_are_answered_by_rest() -> None:
+    with working() as worker:
+        heard = exchange(worker.port, request("GET /connectors/shop/logs", {}, b""))
+        assert (heard.document["sent"], [one["line"] for one in heard.document["lines"]]) == (
+            True,
+            ["running"],
+        )
+        for bad in ("level=loud", "limit=0", "limit=5000", "since=x"):
+            assert exchange(worker.port, request(f"GET /connectors/shop/logs?{bad}", {}, b"")).status == 400
+        assert exchange(worker.port, request("GET /connectors/no/logs", {}, b"")).status == 404
