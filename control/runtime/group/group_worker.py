@@ -132,13 +132,9 @@ def join_group(
         opened.callback(boards.close)
         notifier = Notifier(lambda: crew.writes, telling.wrong)
         opened.callback(notifier.close)
-        looks = WorkerViews(
-            crew,
-            boards,
-            partial(_assess, nursery, group, crew),
-            partial(_work_on_letters, nursery, group, crew),
-            notifier,
-        )
+        assessing = partial(_assess, nursery, group, crew)
+        on_letters = partial(_work_on_letters, nursery, group, crew)
+        looks = WorkerViews(crew, boards, assessing, on_letters, notifier)
         asks = _GroupRequests(crew, tell)
         drafts = GroupDrafts(group.id, crew, hands, typed_secrets=group.typed_secrets)
         access = DraftAccess(drafts, crew.names, crew.check, partial(_begin_call, nursery, group))
