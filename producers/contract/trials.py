@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from wrackline.producers.contract.optional_parts import TableSize
 from wrackline.schemas.redaction import Secret
 from wrackline.schemas.tables.table import SourcePartition, TableId
 
@@ -24,14 +25,6 @@ class Trial:
     id: str
     proves: str
     run: Callable[[], Measures]
-
-
-@dataclass(frozen=True, slots=True)
-class TableSize:
-    """How large a table is, as its catalogue estimates it."""
-
-    rows: int | None  # None: the server has not counted yet
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True)

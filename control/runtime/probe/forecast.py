@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from wrackline.producers.contract.trials import LogPace, TableSize
+from wrackline.producers.contract.optional_parts import TableSize
+from wrackline.producers.contract.trials import LogPace
 from wrackline.schemas.language.findings import Finding, Severity, fix, rule
 from wrackline.schemas.tables.table import TableId
 
@@ -166,7 +167,7 @@ def _rows(size: TableSize, own: MeasuredRead | None, every: MeasuredRead) -> int
     if size.rows is not None:
         return max(size.rows, 0)
     like = own or every
-    return int(size.bytes * like.rows / like.bytes) if like.bytes else 0
+    return int((size.bytes or 0) * like.rows / like.bytes) if like.bytes else 0
 
 
 def _seconds(rows: int, own: MeasuredRead | None, every: MeasuredRead) -> float:

@@ -23,9 +23,9 @@ from wrackline.control.runtime.probe.rows_trial import RowsTrial, choose_tables
 from wrackline.control.runtime.probe.target_trial import TargetTrial
 from wrackline.control.runtime.probe.trial_runs import TrialResult, run_trial
 from wrackline.producers.contract.first_reads import FirstReads
-from wrackline.producers.contract.optional_parts import Surveying
+from wrackline.producers.contract.optional_parts import Surveying, TableSize
 from wrackline.producers.contract.source_plugin import Source, WriterIds, load
-from wrackline.producers.contract.trials import LogPace, SourceTrials, TableSize, Trial, Trying
+from wrackline.producers.contract.trials import LogPace, SourceTrials, Trial, Trying
 from wrackline.producers.kafka.client import Client
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.topic_names import assign, table_of

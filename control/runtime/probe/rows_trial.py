@@ -12,9 +12,10 @@ from typing import Final
 
 from wrackline.control.runtime.probe.forecast import MeasuredRead
 from wrackline.producers.contract.first_reads import FirstReads
+from wrackline.producers.contract.optional_parts import TableSize
 from wrackline.producers.contract.row_chunks import ChunkRequest
 from wrackline.producers.contract.source_plugin import Source
-from wrackline.producers.contract.trials import Measures, TableSize, Trial
+from wrackline.producers.contract.trials import Measures, Trial
 from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
 
 _MOST_ROWS: Final = 10_000
@@ -30,7 +31,7 @@ def choose_tables(
     if not keyed:
         return {}
     nothing = TableSize(0, 0)
-    chosen = {max(keyed, key=lambda table: sizes.get(table, nothing).bytes): "the largest table"}
+    chosen = {max(keyed, key=lambda table: sizes.get(table, nothing).bytes or 0): "the largest table"}
     chosen.setdefault(max(keyed, key=lambda table: len(shapes[table].columns)), "the widest table")
     if rest := [table for table in keyed if table not in chosen]:
         chosen[by_chance(rest)] = "a table by chance"

@@ -21,7 +21,8 @@ from urllib.parse import unquote, urlsplit
 import pymysql
 from pymysql.connections import Connection
 
-from wrackline.producers.contract.trials import LogPace, Measures, TableSize, Trial
+from wrackline.producers.contract.optional_parts import TableSize
+from wrackline.producers.contract.trials import LogPace, Measures, Trial
 from wrackline.producers.failpoints import reach
 from wrackline.producers.sources.mysql.chunks.mark_settings import signal_table
 from wrackline.producers.sources.mysql.connect import tls
@@ -29,6 +30,7 @@ from wrackline.producers.sources.mysql.connect.connect import MySqlServer, query
 from wrackline.producers.sources.mysql.connect.quoting import literal, table_name
 from wrackline.producers.sources.mysql.connect.server_errors import RIGHTS, translate_errors
 from wrackline.producers.sources.mysql.connect.server_facts import Flavour, MySqlServerFacts, facts_of
+from wrackline.producers.sources.mysql.discover.table_sizes import table_sizes
 from wrackline.producers.sources.mysql.events import event_kinds, table_map
 from wrackline.producers.sources.mysql.events.events import HEADER, Frames
 from wrackline.producers.sources.mysql.events.packed_events import plain_events
@@ -61,7 +63,6 @@ ADMIN_REFUSED = define(
 PATIENCE_S: Final = 10.0
 _HOUR_S: Final = 3600
 _FILES: Final = 8  # of the log, whose beginnings are asked for
-_UNSEEN = ("information_schema", "mysql", "performance_schema", "sys")
 _ROWS = event_kinds.ROWS - {event_kinds.PARTIAL_UPDATE_ROWS}
 _FIRST_V2 = event_kinds.WRITE_ROWS_V2
 
@@ -89,17 +90,8 @@ class MySqlTrials:
 
     def sizes(self) -> Mapping[TableId, TableSize]:
         """Ask the catalogue."""
-        asked = (
-            "SELECT table_schema AS db, table_name AS name, table_rows AS n, data_length AS size"
-            " FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
-        )
         with self._asking("show its catalogue") as connection:
-            rows = query_dicts(connection, asked)
-        return {
-            TableId(row["db"], row["db"], row["name"]): TableSize(row["n"], int(row["size"] or 0))
-            for row in rows
-            if row["db"] not in _UNSEEN
-        }
+            return table_sizes(connection)
 
     def log_pace(self) -> LogPace:
         """Count the bytes of the log since an hour ago, by the files that were begun since."""

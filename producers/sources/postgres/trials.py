@@ -16,7 +16,8 @@ from typing import Final
 import psycopg
 from psycopg import conninfo, generators, pq
 
-from wrackline.producers.contract.trials import LogPace, Measures, TableSize, Trial
+from wrackline.producers.contract.optional_parts import TableSize
+from wrackline.producers.contract.trials import LogPace, Measures, Trial
 from wrackline.producers.failpoints import reach
 from wrackline.producers.sources.postgres.connect.connect import Connection, PgServer
 from wrackline.producers.sources.postgres.connect.server_errors import explain_answer, translate_errors

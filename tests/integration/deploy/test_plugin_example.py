@@ -110,7 +110,8 @@ def test_the_example_copies_rows_that_were_there_and_changes(
         FILE.format(prefix=topic_prefix, folder=tmp_path, brokers=kafka.bootstrap, registry=registry.url)
     )
     old: list[dict[str, object]] = [{"id": number, "label": f"old {number}"} for number in range(50)]
-    shop.commit(*({"table": "orders", "op": "c", "after": row} for row in old))
+    made: list[dict[str, object]] = [{"table": "orders", "op": "c", "after": row} for row in old]
+    shop.commit(*made)
 
     rows = tmp_path / "copy/shop.main.orders.rows.jsonl"
 

@@ -250,6 +250,7 @@ def test_a_viewer_sees_no_button_that_would_be_refused(port: int, made: tuple[Ma
         ("/console/p/shop", 3),
         ("/console/p/shop/t/shop.public.orders", 1),
         ("/console/", 3),
+        ("/console/p/shop/snapshot", 2),
     ):
         assert len(re.findall(r"/do/", ann.ask("GET", path).html)) == buttons
         assert "/do/" not in vic.ask("GET", path).html

@@ -10,7 +10,8 @@ from wrackline.control.runtime.probe.forecast import Forecast, MeasuredRead, for
 from wrackline.control.runtime.probe.mending import apply_fixes, statements_of
 from wrackline.control.runtime.probe.rows_trial import choose_tables
 from wrackline.control.runtime.probe.verdict import GateVerdict, acceptances, accepted_ids, verdict_of
-from wrackline.producers.contract.trials import LogPace, TableSize, Trial
+from wrackline.producers.contract.optional_parts import TableSize
+from wrackline.producers.contract.trials import LogPace, Trial
 from wrackline.producers.sources.mysql.check import check_rules as mysql_rules
 from wrackline.producers.sources.mysql.check import check_table_rules
 from wrackline.producers.sources.mysql.trials import ADMIN_REFUSED

@@ -114,7 +114,13 @@ def test_each_route_has_its_cases(worker: Worker) -> None:
 def test_each_route_refuses_what_is_not_for_it(case: Case, worker: Worker) -> None:
     method, path = case["route"].split()
     known = path.replace(":path", "").format(
-        name=case.get("of", "shop"), task="0", id="one", table="shop.public.orders"
+        name=case.get("of", "shop"),
+        task="0",
+        id="one",
+        table="shop.public.orders",
+        ns="default",
+        generation="1",
+        instance="0",
     )
     wrong = asked(worker, f"{case['wrong_method']} {known}")
     assert wrong.status == 405
