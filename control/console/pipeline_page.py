@@ -20,7 +20,7 @@ from wrackline.control.console.page_words import (
     target_badge,
 )
 from wrackline.control.console.pipelines_page import ListedPipeline, lost_text, newest_rate
-from wrackline.control.runtime.board.board_summary import rates, table_errors
+from wrackline.control.runtime.board.board_summary import late_ms, rates, table_errors
 from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
@@ -248,8 +248,7 @@ def _table_row(
 ) -> TableRow:
     source: Document = halves[Half.SOURCE].tables.get(name, {})
     target: Document = halves[Half.TARGET].tables.get(name, {})
-    left, waits, lag = source.get("seconds_left"), target.get("behind_s"), target.get("lag_ms")
-    late = waits * 1000 + at_ms - target["at_ms"] if waits else (lag or {}).get("whole")
+    left, late = source.get("seconds_left"), late_ms(halves[Half.TARGET], name, at_ms)
     return TableRow(
         name,
         source.get("table", name),
@@ -258,7 +257,7 @@ def _table_row(
         source.get("percent") if source.get("requests") else None,
         f"{duration_text(left * 1000)} left" if left is not None else "",
         count_or_dash(target.get("behind")),
-        late_text(None if late is None else round(late)),
+        late_text(late),
         f"{sum((target or source).get('events', {}).values()):,}",
         target.get("dead_letters", 0),
         tone,

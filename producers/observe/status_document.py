@@ -44,6 +44,7 @@ def _of_log(figures: PartitionFigures) -> dict[str, Any]:
         "expires_s": None if log is None or log.expires_s is None else round(log.expires_s),
         "lag_ms": figures.lag_ms,  # of the newest event, when Kafka had it
         "last_ms": figures.last_ms,
+        "through_ms": figures.through.at_ms,
         "bytes": figures.bytes,
         "transactions": figures.transactions,
         "left_out": _left_out(figures.left_out),

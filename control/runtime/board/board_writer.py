@@ -21,7 +21,7 @@ from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.failures import of_exception
 from wrackline.schemas.errors import Transient, WracklineError
-from wrackline.schemas.kafka.board_records import Half, parse_key
+from wrackline.schemas.kafka.board_records import Board, Half, HalfBoard, parse_key
 from wrackline.schemas.settings.settings_registry import Values
 
 EVERY_S: Final = 2.0
@@ -34,9 +34,11 @@ Tell = Callable[[WracklineError], None]
 
 
 @contextmanager
-def written_board(values: Values, half: Half, look: Look, tell: Tell) -> Iterator[None]:
-    """Write until the block ends, and once more then."""
-    writer = _Writer(values, half, look, tell)
+def written_board(
+    values: Values, half: Half, look: Look, tell: Tell, earlier: Callable[[HalfBoard], None] = lambda _: None
+) -> Iterator[None]:
+    """Write until the block ends, and once more then; `earlier` first gets what the last process reported."""
+    writer = _Writer(values, half, look, tell, earlier)
     thread = Thread(target=writer.run, name="board", daemon=True)
     thread.start()
     try:
@@ -47,9 +49,12 @@ def written_board(values: Values, half: Half, look: Look, tell: Tell) -> Iterato
 
 
 class _Writer:
-    def __init__(self, values: Values, half: Half, look: Look, tell: Tell) -> None:
+    def __init__(
+        self, values: Values, half: Half, look: Look, tell: Tell, earlier: Callable[[HalfBoard], None]
+    ) -> None:
         self.ending = Event()
-        self._values, self._look, self._tell = values, look, tell
+        self._values, self._half, self._look, self._tell = values, half, look, tell
+        self._earlier = earlier
         self._slot = board_slot(values)
         self._client = Client(values.below("kafka."), values.integer("max.row.bytes"))
         self._changes = BoardChanges(values.text("name"), half)
@@ -81,7 +86,10 @@ class _Writer:
         """Make the topic, and read which tables an earlier process has reported."""
         admin = AdminClient(self._client.admin())
         offsets_topic.prepare_offsets(admin, self._slot.topic, 1, -1)
-        records = read_records(self._values, admin)
+        records, board = list(read_records(self._values, admin)), Board()
+        for key, value, at_ms in records:
+            board.apply(key, value, at_ms)
+        self._earlier(board.half(self._values.text("name"), self._half))
         self._changes.reported_before(parse_key(key) for key, value, _ in records if value is not None)
         return Producer(self._client.reporter("board"))
 

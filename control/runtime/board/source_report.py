@@ -61,7 +61,7 @@ class SourceReport:
     def look(self, whole: bool) -> HalfLook:  # noqa: FBT001 - the board's writer calls it so
         """Return the half, and all of its tables or those that have changed."""
         measures = self._measures
-        databases = databases_document(measures)
+        databases = databases_document(measures)  # first: a table that is set aside later is not in it
         states: dict[TableId, Mapping[str, Any]] = {}
         for partition, figures in measures.figures().items():
             states |= figures.tables.states()

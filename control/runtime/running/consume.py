@@ -22,7 +22,8 @@ from wrackline.consumers.kafka.record_reader import RecordReader
 from wrackline.consumers.kafka.topic_offsets import Ends, TopicOffsets
 from wrackline.consumers.kafka.wish_topic import WishTopic
 from wrackline.consumers.observe.figures import ConsumerFigures
-from wrackline.consumers.observe.offset_poll import OffsetPoll
+from wrackline.consumers.observe.offset_poll import OffsetPoll, OffsetQuestions
+from wrackline.control.runtime.board.board_progress import followed_progress
 from wrackline.control.runtime.board.board_writer import written_board
 from wrackline.control.runtime.board.target_report import TargetReport
 from wrackline.control.runtime.ground.exits import Exit, exit_of_all
@@ -68,7 +69,7 @@ def consume(
     log = log.bind(pipeline=values.text("name"))
     teller, report = ConsumerLog(log, figures), TargetReport(kind, figures, tell)
     with log_libraries(log, values.redactor.clean), ExitStack() as opened:
-        opened.enter_context(written_board(values, Half.TARGET, report.look, teller.warned))
+        opened.enter_context(written_board(values, Half.TARGET, report.look, teller.warned, report.earlier))
         opened.enter_context(report.standing.until_its_end())
         opened.callback(report.ends)
         lineage = opened.enter_context(report_run(values, "consume", log, streams=not once))
@@ -93,7 +94,9 @@ def consume(
             claim.take()
             return found
 
-        look = OffsetPoll(ends, asks.first_offsets, asks.written, naming.form(server), figures, teller.warned)
+        progress = opened.enter_context(followed_progress(values))
+        ask = OffsetQuestions(ends, asks.first_offsets, asks.written, progress)
+        look = OffsetPoll(ask, naming.form(server), figures, teller.warned)
         topic = internal_topics(group_of(values.text("name"))).wishes
         wishes = opened.enter_context(closing(WishTopic(client_settings(given), topic, figures.pause)))
         loop = ConsumerLoop(values, place, figures, teller, report.begins, wishes)

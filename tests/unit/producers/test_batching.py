@@ -268,6 +268,25 @@ def test_the_position_alone_is_published_after_quiet_and_the_first_one_at_once()
     assert again.position == Place(0, 7), "it keeps the transactional id alive"
 
 
+def test_a_log_is_settled_only_where_nothing_that_came_before_waits() -> None:
+    made = cutter(CutPolicy(quiet=100.0), fresh=False)
+    assert made.settled is None, "no position is known"
+    made.feed(Batch((Progress(Place(0, 1)),), 0), 1.0)
+    assert made.settled == Place(0, 1), "though no publication is due"
+    row = Rows([(1, "c", b"key", b"value", None)], Place(0, 8))
+    made.feed(Batch((Shape(1, TABLE, None), Begin("5", 1)), 0), 2.0)
+    assert made.settled is None, "a transaction is open"
+    made.feed(Batch((row,), 0), 2.0)
+    assert made.settled is None
+    made.feed(Batch((Commit("5", Place(0, 9), 1),), 0), 2.0)
+    assert made.settled is None, "its row waits"
+    made.feed(Batch((Progress(Place(0, 10)),), 0), 2.0)
+    assert made.settled is None
+    taken = made.take(3.0)
+    assert taken is not None
+    assert made.settled == Place(0, 10), "what was taken is its caller's"
+
+
 def test_a_heartbeat_goes_out_with_a_position_without_rows_and_not_too_often() -> None:
     made = cutter(CutPolicy(quiet=2.0, heartbeat=5.0), fresh=False)
 

@@ -205,6 +205,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         behind=_NUMBER,
         held=_NUMBER,
         lag_ms=_NUMBER,
+        freshness_ms=_NUMBER,
         dead_letters=_NUMBER,
         errors=_list(_ref("Wrong")),
     ),
@@ -223,7 +224,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         ),
         tables=_map(
             _object(
-                behind=_NUMBER, behind_s=_NUMBER, held=_NUMBER, lag_ms={"oneOf": [_LATE, {"type": "null"}]}
+                behind=_NUMBER,
+                behind_s=_NUMBER,
+                held=_NUMBER,
+                lag_ms={"oneOf": [_LATE, {"type": "null"}]},
+                freshness_ms=_NUMBER,
             )
         ),
         errors=_APART,
