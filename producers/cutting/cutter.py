@@ -230,12 +230,6 @@ class Cutter:
         return None if self._open is not None else self._place
 
     @property
-    def settled(self) -> Position | None:
-        """Where the log is, if nothing that came before is still to be taken."""
-        waits = self._sealed or self._finished.records or self._unfinished.records
-        return None if waits else self.outside
-
-    @property
     def topics(self) -> Collection[str]:
         """The topics of tables that occurred so far."""
         return self._table_of.keys()

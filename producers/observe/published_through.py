@@ -27,7 +27,7 @@ class PublishedThrough:
         """The moment; None: not known yet."""
         return self._moments.through
 
-    def asked(self, at_ms: int, end: Mark) -> None:
+    def take_end(self, at_ms: int, end: Mark) -> None:
         """Take a moment, and the log's end as it was asked for after it."""
         with self._lock:
             self._moments.add(at_ms, end)

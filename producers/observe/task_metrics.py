@@ -157,7 +157,7 @@ class TaskMeasures:
 
     def log_end(self, partition: SourcePartition, at_ms: int, end: Mark) -> None:
         """Take a moment, and where the log ended after it."""
-        self._figures[partition].through.asked(at_ms, end)
+        self._figures[partition].through.take_end(at_ms, end)
 
     def log_state(self, partition: SourcePartition, log: LogState | None) -> None:
         """Take how the server sees the log."""

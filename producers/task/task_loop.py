@@ -166,7 +166,7 @@ class Task:
         """Report how far each log is while no transaction is under way, and nothing waits for one."""
         if self._places is not None:
             for lane in lanes:
-                if (place := lane.cutter.settled) is not None:
+                if (place := lane.settled) is not None:
                     self._places.reached(lane.partition, place)
 
     def _confirm(self, flight: RunningCommit, lanes: Sequence[PartitionRun]) -> None:

@@ -144,7 +144,7 @@ class World:
             at_ms = self.now
         else:
             end = len(self.commits)
-        self.through.asked(at_ms, End(end))
+        self.through.take_end(at_ms, End(end))
 
     def report(self) -> None:
         """The source half writes its board."""

@@ -57,9 +57,8 @@ class _OwnTasks:
     """A connector's tasks that the supervisor has."""
 
     cut: int
-    wish: DesiredState
     claim: int
-    tasks: Sequence[str]
+    tasks: Mapping[str, DesiredState]  # with what is wished of each
 
 
 class WorkerTasks:
@@ -163,7 +162,7 @@ class WorkerTasks:
             told = self._heard.tasks.get(task_key(connector.name, number))
             owner = self._heard.owners.get(connector.slot)
         if told is None or told.cut != connector.cut:
-            return ConnectorState(_UNHEARD[connector.wish], None, owner)
+            return ConnectorState(_UNHEARD[connector.task_wish(number)], None, owner)
         return ConnectorState(told.state, told.reason, told.worker, told.tables)
 
     def owners(self) -> Mapping[int, str]:
@@ -195,10 +194,10 @@ class WorkerTasks:
     def _decided(self, key: bytes, value: bytes | None, offset: int) -> None:
         again = self._config.apply(key, value, offset)
         taken = None if again is None else self._tasks.get(again.connector)
-        if again is not None and taken is not None and taken.wish is DesiredState.RUN:
+        if again is not None and taken is not None:
             only = None if again.task is None else task_key(again.connector, again.task)
-            for task in taken.tasks:
-                if only in (None, task):
+            for task, wish in taken.tasks.items():
+                if only in (None, task) and wish is DesiredState.RUN:
                     self._supervisor.wish(task, DesiredState.RESTART)
         self._settle()
 
@@ -222,16 +221,17 @@ class WorkerTasks:
             taken = self._tasks.get(name)
             claim = self._heard.next_claim(name) if taken is None else taken.claim
             begins = self._begins(connector) if taken is None or taken.cut != connector.cut else {}
-            tasks = tuple(begins) if taken is None or begins else taken.tasks
-            self._tasks[name] = _OwnTasks(connector.cut, connector.wish, claim, tasks)
-            for task in () if taken is None else set(taken.tasks) - set(tasks):
+            keys = tuple(begins) if taken is None or begins else tuple(taken.tasks)
+            tasks = {task: connector.task_wish(task_of(task)[1]) for task in keys}
+            self._tasks[name] = _OwnTasks(connector.cut, claim, tasks)
+            for task in () if taken is None else taken.tasks.keys() - tasks.keys():
                 self._task_reports.pop(task, None)
                 self._supervisor.let_go(task)
             for task, begin in begins.items():
-                self._supervisor.give(task, begin, connector.wish)
-            if taken is not None and not begins and taken.wish is not connector.wish:
-                for task in tasks:
-                    self._supervisor.wish(task, connector.wish)
+                self._supervisor.give(task, begin, tasks[task])
+            for task, wish in tasks.items() if taken is not None and not begins else ():
+                if wish is not taken.tasks[task]:
+                    self._supervisor.wish(task, wish)
 
     def _let_go(self, name: str) -> list[Event]:
         taken = self._tasks.pop(name)

@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -44,6 +44,23 @@ def java_of(pid: int) -> list[int]:
     return [int(own) for own, _, name in rows if int(own) in below and name == "java"]
 
 
+def _pause_one_half(
+    world: World, url: str, tasks: Callable[[], list[Any]], age_ms: Callable[[], int]
+) -> None:
+    """Pause the target half alone; the copy stays as it was, and is fresh again afterwards."""
+    assert sends("PUT", f"{url}/tasks/1/pause") == 202
+    wait_until(lambda: tasks() == [(0, "RUNNING"), (1, "PAUSED")])
+    assert asked(f"{url}/status")[1]["connector"]["state"] == "RUNNING"
+    world.insert(20, 22)
+    wait_until(
+        lambda: asked(f"{url}/tables")[1]["errors"].get("target", {}).get("code") == "status.has_ended"
+    )
+    assert world.differences("orders")
+    assert sends("PUT", f"{url}/tasks/1/resume") == 202
+    world.arrives()
+    wait_until(lambda: age_ms() < 10_000)
+
+
 def test_a_worker_runs_both_halves(world: World, working: Working) -> None:
     url = f"{working.requests}/{world.prefix}"
     target = f"{world.prefix}:target"
@@ -72,14 +89,24 @@ def test_a_worker_runs_both_halves(world: World, working: Working) -> None:
     def state() -> str:
         return str(asked(f"{url}/tables")[1]["tables"][table]["target"])
 
+    def age_ms() -> int:
+        told = asked(f"{url}/tables")[1]["tables"][table]["freshness_ms"]
+        return 1 << 40 if told is None else int(told)
+
+    wait_until(lambda: age_ms() < 10_000)  # nothing happens, and it stays fresh
     assert sends("POST", f"{one}/pause") == 202
     wait_until(lambda: state() == "paused")
     world.insert(10, 12)
     wait_until(lambda: (asked(f"{url}/tables")[1]["tables"][table]["behind"] or 0) > 0)
     assert world.differences("orders")
+    paused_ms = age_ms()
+    wait_until(lambda: age_ms() > paused_ms + 1_000)
     assert sends("POST", f"{one}/resume") == 202
     world.arrives()
     wait_until(lambda: state() == "going")
+
+    _pause_one_half(world, url, tasks, age_ms)
+    assert len(working.told(world.prefix, "RUNNING")) == 1
 
     assert sends("PUT", f"{url}/pause") == 202
     wait_until(lambda: tasks() == [(0, "PAUSED"), (1, "PAUSED")])
@@ -90,7 +117,7 @@ def test_a_worker_runs_both_halves(world: World, working: Working) -> None:
     assert sends("PUT", f"{url}/resume") == 202
     world.arrives()
     assert sends("POST", f"{url}/tasks/1/restart") == 204
-    wait_until(lambda: len(working.told(target, "RUNNING")) == 4, patience=SPARK_PATIENCE)
+    wait_until(lambda: len(working.told(target, "RUNNING")) == 5, patience=SPARK_PATIENCE)
     assert len(working.told(world.prefix, "RUNNING")) == 2
     java = java_of(working.process.pid)
     assert working.stop() == 0

@@ -45,6 +45,22 @@ class Heard:
         return self.reported[before:]
 
 
+class Wishes(Supervisor):
+    """Notes what becomes of the tasks that it is given."""
+
+    def __init__(self) -> None:
+        telling = WorkerLog(lambda *_: None, log_through(lambda _: None), str)
+        super().__init__({}, telling, for_somebody=lambda _: False, must_stop=lambda: True)
+        self.wished: list[tuple[str, DesiredState]] = []
+
+    def wish(self, task: str, wish: DesiredState) -> None:
+        self.wished.append((task, wish))
+
+    def give(self, task: str, begin: Begin, wish: DesiredState = DesiredState.RUN) -> None:
+        del begin
+        self.wished.append((task, wish))
+
+
 def _never(connector: Connector) -> Mapping[str, Begin]:
     def begin(*_: object) -> object:
         raise AssertionError(connector)
@@ -98,3 +114,34 @@ def test_the_members_are_those_that_have_not_left_with_their_slots_versions_and_
     ]  # fmt: skip
     assert worker.hands.members()[2].began_ms == 5
     assert worker.said == []
+
+
+BOTH = Connector("shop", {"target.kind": "iceberg"}, 7, DesiredState.RUN, 5)
+
+
+def test_one_half_is_paused_alone_also_on_the_worker_that_gets_it_later() -> None:
+    supervisor = Wishes()
+    hands = WorkerTasks(TOPICS, supervisor, _never, lambda _: None, lambda _: None)
+    hands.begin("b")
+    hands.owns(frozenset([BOTH.slot]))
+
+    def hears(connector: Connector) -> list[tuple[str, DesiredState]]:
+        supervisor.wished.clear()
+        for key, value in config_records.connector_record(connector):
+            hands.hears(TOPICS.configs, 0, key, value)
+        return supervisor.wished
+
+    run, pause = DesiredState.RUN, DesiredState.PAUSE
+    assert hears(BOTH) == [("shop", run), ("shop:target", run)]
+    half = BOTH.wished(pause, 1, (0, 1))
+    assert hears(half) == [("shop:target", pause)]
+    assert hands.standing(half).target == ConnectorState(TaskState.PAUSED)
+    assert hands.standing(half).state is TaskState.STARTING
+    supervisor.wished.clear()
+    hands.hears(TOPICS.configs, 0, *config_records.restart_record("shop", 1, None))
+    assert supervisor.wished == [("shop", DesiredState.RESTART)], "what rests is woken by resuming alone"
+    hands.owns(frozenset())
+    supervisor.wished.clear()
+    hands.owns(frozenset([BOTH.slot]))
+    assert supervisor.wished == [("shop", run), ("shop:target", pause)]
+    assert hears(half.wished(run, None, (0, 1))) == [("shop:target", run)]

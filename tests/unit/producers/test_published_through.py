@@ -18,10 +18,10 @@ AWAY = define("test.server_away", Transient, "the server is away", hint="wait")
 
 def test_a_moment_counts_once_the_end_that_was_asked_for_after_it_is_reached() -> None:
     through = PublishedThrough()
-    through.asked(1_000, FenceMark("end", 5))
+    through.take_end(1_000, FenceMark("end", 5))
     through.reached(Place(0, 4))
     assert through.at_ms is None
-    through.asked(2_000, FenceMark("end", 9))
+    through.take_end(2_000, FenceMark("end", 9))
     through.reached(Place(0, 5))
     assert through.at_ms == 1_000
     through.reached(Place(0, 20))
@@ -32,19 +32,19 @@ def test_an_idle_log_stays_fresh_and_a_log_that_nobody_reads_does_not() -> None:
     through = PublishedThrough()
     through.reached(Place(0, 5))
     for at_ms in (1_000, 2_000, 3_000):
-        through.asked(at_ms, FenceMark("end", 5))
+        through.take_end(at_ms, FenceMark("end", 5))
         assert through.at_ms == at_ms
     for at_ms in (4_000, 5_000):
-        through.asked(at_ms, FenceMark("end", 6))
+        through.take_end(at_ms, FenceMark("end", 6))
         assert through.at_ms == 3_000
 
 
 def test_places_of_a_log_that_was_opened_again_are_new() -> None:
     through = PublishedThrough()
     through.reached(Place(0, 50))
-    through.asked(1_000, FenceMark("end", 60))
+    through.take_end(1_000, FenceMark("end", 60))
     through.reopened()
-    through.asked(2_000, FenceMark("end", 5))
+    through.take_end(2_000, FenceMark("end", 5))
     assert through.at_ms is None, "another log may be shorter"
     through.reached(Place(0, 5))
     assert through.at_ms == 2_000
