@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -42,23 +42,6 @@ def java_of(pid: int) -> list[int]:
         more = below | {int(own) for own, parent, _ in rows if int(parent) in below}
         below, grown = more, more != below
     return [int(own) for own, _, name in rows if int(own) in below and name == "java"]
-
-
-def _pause_one_half(
-    world: World, url: str, tasks: Callable[[], list[Any]], age_ms: Callable[[], int]
-) -> None:
-    """Pause the target half alone; the copy stays as it was, and is fresh again afterwards."""
-    assert sends("PUT", f"{url}/tasks/1/pause") == 202
-    wait_until(lambda: tasks() == [(0, "RUNNING"), (1, "PAUSED")])
-    assert asked(f"{url}/status")[1]["connector"]["state"] == "RUNNING"
-    world.insert(20, 22)
-    wait_until(
-        lambda: asked(f"{url}/tables")[1]["errors"].get("target", {}).get("code") == "status.has_ended"
-    )
-    assert world.differences("orders")
-    assert sends("PUT", f"{url}/tasks/1/resume") == 202
-    world.arrives()
-    wait_until(lambda: age_ms() < 10_000)
 
 
 def test_a_worker_runs_both_halves(world: World, working: Working) -> None:
@@ -105,19 +88,22 @@ def test_a_worker_runs_both_halves(world: World, working: Working) -> None:
     world.arrives()
     wait_until(lambda: state() == "going")
 
-    _pause_one_half(world, url, tasks, age_ms)
-    assert len(working.told(world.prefix, "RUNNING")) == 1
-
+    assert sends("PUT", f"{url}/tasks/1/pause") == 202
+    wait_until(lambda: tasks() == [(0, "RUNNING"), (1, "PAUSED")])
+    assert asked(f"{url}/status")[1]["connector"]["state"] == "RUNNING"
     assert sends("PUT", f"{url}/pause") == 202
     wait_until(lambda: tasks() == [(0, "PAUSED"), (1, "PAUSED")])
     wait_until(
         lambda: asked(f"{url}/tables")[1]["errors"].get("target", {}).get("code") == "status.has_ended"
     )
     world.insert(7, 9)
+    assert sends("PUT", f"{url}/tasks/1/resume") == 202
+    wait_until(lambda: tasks() == [(0, "PAUSED"), (1, "RUNNING")], patience=SPARK_PATIENCE)
     assert sends("PUT", f"{url}/resume") == 202
     world.arrives()
+    wait_until(lambda: age_ms() < 10_000)
     assert sends("POST", f"{url}/tasks/1/restart") == 204
-    wait_until(lambda: len(working.told(target, "RUNNING")) == 5, patience=SPARK_PATIENCE)
+    wait_until(lambda: len(working.told(target, "RUNNING")) == 4, patience=SPARK_PATIENCE)
     assert len(working.told(world.prefix, "RUNNING")) == 2
     java = java_of(working.process.pid)
     assert working.stop() == 0
