@@ -175,6 +175,12 @@ class TaskMeasures:
         """Return the figures themselves; each single figure may be read at any time."""
         return self._figures
 
+    def known(self) -> frozenset[TableId]:
+        """Return all tables that have a saved state, or events."""
+        with self._lock:
+            found = {table for figures in self._figures.values() for table, _ in figures.events}
+            return frozenset(found.union(*(figures.tables.known() for figures in self._figures.values())))
+
     def take_changed(self) -> frozenset[TableId]:
         """Return the tables that have changed since the last call."""
         with self._lock:

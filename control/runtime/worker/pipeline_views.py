@@ -54,7 +54,7 @@ class Followed(NamedTuple):
 
 
 class BoardView(NamedTuple):
-    """A pipeline's board; it must not be kept beyond the block that gave it."""
+    """A pipeline's board."""
 
     followed: Followed
     halves: Mapping[Half, HalfBoard]
@@ -85,7 +85,7 @@ class WorkerViews:
 
     @contextmanager
     def board(self, name: str) -> Iterator[BoardView]:
-        """Yield a pipeline's board; nothing is taken until the block is left."""
+        """Yield a pipeline's board as it is now."""
         followed = self._follow(name)
         with self._boards.held(name) as halves:
             yield BoardView(followed, halves, self._histories.setdefault(name, PipelineHistory()))
@@ -136,15 +136,18 @@ class WorkerViews:
                 self._histories.setdefault(name, PipelineHistory()).add(summarise(halves, now_ms()))
 
     def _follow(self, name: str) -> Followed:
+        version, known = self._pipelines.version(name), self._followed.get(name)
+        if known is not None and known.version == version:
+            return known
+        pipeline = self._pipelines.pipeline(name)  # it may read a slow secret, so no other page waits for it
         with self._lock:
-            version, known = self._pipelines.version(name), self._followed.get(name)
-            if known is None or known.version != version:
-                pipeline = self._pipelines.pipeline(name)
+            known = self._followed.get(name)
+            if known is None or known.version < version:
                 values = pipeline.good()
                 self._boards.follow(name, values)
                 known = Followed(version, pipeline.source or "", pipeline.target, values.text("topic.prefix"))
                 self._followed[name] = known
-            return known
+        return known
 
 
 @contextmanager
