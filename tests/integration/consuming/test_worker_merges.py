@@ -12,10 +12,7 @@ import pytest
 
 from tests.integration.consuming.world import SPARK_PATIENCE, World
 from tests.integration.running.test_worker import Working, asked
-from tests.integration.running.world import wait_until as _wu
-import time as _t, sys as _s
-def wait_until(c, patience=60.0):
-    b=_t.monotonic(); _wu(c, patience=patience); open('/tmp/s1_steps.log','a').write(f"{_s._getframe(1).f_lineno} {_t.monotonic()-b:.1f}\n")
+from tests.integration.running.world import wait_until
 
 pytestmark = pytest.mark.servers
 
