@@ -113,9 +113,13 @@ class PipelineHistory:
         self._minutes: deque[PastMinute] = deque(maxlen=_MINUTES)
         self._late_ms: int | None = None  # the most since the last minute began
 
+    def is_due(self, at_ms: int) -> bool:
+        """Whether enough time has passed since the last one."""
+        return not self._samples or at_ms - self._samples[-1].at_ms >= _EVERY_MS
+
     def add(self, summary: PipelineSummary) -> None:
-        """Take one; it counts where enough time has passed."""
-        if not self._samples or summary.at_ms - self._samples[-1].at_ms >= _EVERY_MS:
+        """Take one; it counts where it is due."""
+        if self.is_due(summary.at_ms):
             self._samples.append(summary)
             self._late_ms = max(
                 (ms for ms in (self._late_ms, summary.late_ms) if ms is not None), default=None

@@ -132,8 +132,10 @@ class WorkerViews:
                 self._boards.leave(name)
             followed = list(self._followed)
         for name in filter(self._boards.is_read, followed):
-            with self._boards.held(name) as halves:
-                self._histories.setdefault(name, PipelineHistory()).add(summarise(halves, now_ms()))
+            history, at_ms = self._histories.setdefault(name, PipelineHistory()), now_ms()
+            if history.is_due(at_ms):
+                with self._boards.held(name) as halves:
+                    history.add(summarise(halves, at_ms))
 
     def _follow(self, name: str) -> Followed:
         version, known = self._pipelines.version(name), self._followed.get(name)
