@@ -96,7 +96,8 @@ class GroupConfig:
         self._configs: dict[str, tuple[Mapping[str, str], int]] = {}
         self._wishes: dict[str, tuple[DesiredState, frozenset[int]]] = {}
         self._slots: dict[str, int] = {}
-        self._connectors: Mapping[str, Connector] | None = None  # what they add up to, until the next record
+        self._connectors: Mapping[str, Connector] = {}  # what they added up to at the last question
+        self._news: set[str] = set()  # connectors with records since
 
     def apply(self, key: bytes, value: bytes | None, offset: int = 0) -> Restart | None:
         """Take the next record, which is at this offset; return what it restarts.
@@ -105,15 +106,16 @@ class GroupConfig:
         """
         document = None if value is None else orjson.loads(value)
         kind, _, name = key.decode().partition("-")
-        self._connectors = None
         match kind:
             case "coordinator" if document is not None:
                 self.office = _read_term(document)
             case "connector":
+                self._news.add(name)
                 _update(
                     self._configs, name, document, lambda read: (_texts(read["config"]), number(read["cut"]))
                 )
             case "target":
+                self._news.add(name)
                 _update(
                     self._wishes,
                     name,
@@ -122,6 +124,7 @@ class GroupConfig:
                 )
             case "task":
                 of = name.removesuffix(f"-{TASK}")
+                self._news.add(of)
                 _update(self._slots, of, document, lambda read: slot_of(read["slot"]))
             case draft_records.KIND:
                 of = draft_records.id_of(name)
@@ -137,14 +140,13 @@ class GroupConfig:
 
     @property
     def connectors(self) -> Mapping[str, Connector]:
-        """The connectors that exist."""
-        if self._connectors is None:
-            self._connectors = {
-                name: Connector(name, config, cut, wish, self._slots[name], resting)
-                for name, (config, cut) in self._configs.items()
-                if name in self._wishes and name in self._slots
-                for wish, resting in [self._wishes[name]]
-            }
+        """The connectors that exist; one without news is the same object as before."""
+        if self._news:
+            found = {name: one for name, one in self._connectors.items() if name not in self._news}
+            for name in self._news & self._configs.keys() & self._wishes.keys() & self._slots.keys():
+                (config, cut), (wish, resting) = self._configs[name], self._wishes[name]
+                found[name] = Connector(name, config, cut, wish, self._slots[name], resting)
+            self._connectors, self._news = found, set()
         return self._connectors
 
 

@@ -56,7 +56,7 @@ _KILLED: Final = 2.0  # seconds from a kill to the end of a process
 class _OwnTasks:
     """A connector's tasks that the supervisor has."""
 
-    cut: int
+    connector: Connector  # as it was when it was settled
     claim: int
     tasks: Mapping[str, DesiredState]  # with what is wished of each
 
@@ -123,7 +123,7 @@ class WorkerTasks:
         for task, taken in claims.items():  # until another worker has the task, it has no owner
             self._report(
                 status_records.task_record(
-                    task, TaskReport(TaskState.STARTING, self._worker, taken.claim, taken.cut)
+                    task, TaskReport(TaskState.STARTING, self._worker, taken.claim, taken.connector.cut)
                 )
             )
 
@@ -133,7 +133,12 @@ class WorkerTasks:
             taken = self._tasks.get(task_of(task)[0])
             if taken is not None:
                 self._task_reports[task] = TaskReport(
-                    standing.state, self._worker, taken.claim, taken.cut, standing.reason, standing.tables
+                    standing.state,
+                    self._worker,
+                    taken.claim,
+                    taken.connector.cut,
+                    standing.reason,
+                    standing.tables,
                 )
                 self._report(status_records.task_record(task, self._task_reports[task]))
 
@@ -219,11 +224,13 @@ class WorkerTasks:
             self._let_go(name)
         for name, connector in wanted.items():
             taken = self._tasks.get(name)
+            if taken is not None and taken.connector is connector:
+                continue  # or each record would cost as much as all connectors
             claim = self._heard.next_claim(name) if taken is None else taken.claim
-            begins = self._begins(connector) if taken is None or taken.cut != connector.cut else {}
+            begins = self._begins(connector) if taken is None or taken.connector.cut != connector.cut else {}
             keys = tuple(begins) if taken is None or begins else tuple(taken.tasks)
             tasks = {task: connector.task_wish(task_of(task)[1]) for task in keys}
-            self._tasks[name] = _OwnTasks(connector.cut, claim, tasks)
+            self._tasks[name] = _OwnTasks(connector, claim, tasks)
             for task in () if taken is None else taken.tasks.keys() - tasks.keys():
                 self._task_reports.pop(task, None)
                 self._supervisor.let_go(task)
