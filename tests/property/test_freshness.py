@@ -113,7 +113,7 @@ class World:
     def end_transaction(self) -> None:
         for topic in self.topics.values():
             topic.ours_open = None
-        self.through.reached(Place(self.read))  # type: ignore[arg-type]  # it has what a position needs
+        self.through.reached(Place(self.read))
 
     def intrude(self) -> None:
         """Somebody else opens or ends a transaction in a topic."""

@@ -84,8 +84,8 @@ def late_ms(target: HalfBoard, name: str, at_ms: int) -> int | None:
     if (complete := target.complete_ms(name)) is not None:
         return max(0, at_ms - complete)
     table = target.tables.get(name, {})
-    if table.get("behind_s"):
-        return round(table["behind_s"] * 1000) + max(0, at_ms - table["at_ms"])
+    if waits := table.get("behind_s"):
+        return int(waits * 1000) + max(0, at_ms - int(table["at_ms"]))
     lag: Mapping[str, int] = table.get("lag_ms") or {}
     return lag.get("whole")
 

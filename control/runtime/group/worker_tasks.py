@@ -227,17 +227,17 @@ class WorkerTasks:
             if taken is not None and taken.connector is connector:
                 continue  # or each record would cost as much as all connectors
             claim = self._heard.next_claim(name) if taken is None else taken.claim
+            before: Mapping[str, DesiredState] = {} if taken is None else taken.tasks
             begins = self._begins(connector) if taken is None or taken.connector.cut != connector.cut else {}
-            keys = tuple(begins) if taken is None or begins else tuple(taken.tasks)
-            tasks = {task: connector.task_wish(task_of(task)[1]) for task in keys}
+            tasks = {task: connector.task_wish(task_of(task)[1]) for task in begins or before}
             self._tasks[name] = _OwnTasks(connector, claim, tasks)
-            for task in () if taken is None else taken.tasks.keys() - tasks.keys():
+            for task in before.keys() - tasks.keys():
                 self._task_reports.pop(task, None)
                 self._supervisor.let_go(task)
-            for task, begin in begins.items():
-                self._supervisor.give(task, begin, tasks[task])
-            for task, wish in tasks.items() if taken is not None and not begins else ():
-                if wish is not taken.tasks[task]:
+            for task, wish in tasks.items():
+                if task in begins:
+                    self._supervisor.give(task, begins[task], wish)
+                elif wish is not before[task]:
                     self._supervisor.wish(task, wish)
 
     def _let_go(self, name: str) -> list[Event]:

@@ -216,7 +216,7 @@ def test_a_consumer_whose_clock_is_behind_ours_is_found_to_run(
         if reports:
             board.apply(key, encode({"state": "running"}, now - 54_000), now - 54_000)
 
-    monkeypatch.setattr(deletion_plan.time, "sleep", wait)
+    monkeypatch.setattr(time, "sleep", wait)
     target = SimpleNamespace(held=lambda _: None)
     if reports:
         with pytest.raises(OperatorNeeded, match=r"delete\.consumer_runs"):

@@ -90,9 +90,9 @@ def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Ma
     report = TargetReport("iceberg", figures)
     report.begins()
     half, found = report.look(True)
-    tables = {name: {**(table or {}), "freshness_ms": None} for name, table in found.items()}
-    tables["shop.public.orders"]["freshness_ms"] = 2_400
-    told: Mapping[str, Any] = orjson.loads(orjson.dumps({**half, "began_ms": 0, "tables": tables}))
+    aged = {name: {**(table or {}), "freshness_ms": None} for name, table in found.items()}
+    aged["shop.public.orders"]["freshness_ms"] = 2_400
+    told: Mapping[str, Any] = orjson.loads(orjson.dumps({**half, "began_ms": 0, "tables": aged}))
     return told
 
 
