@@ -179,6 +179,11 @@ def removal_records(name: str) -> list[Change]:
     return [(key.encode(), None) for key in keys]
 
 
+def is_draft(key: bytes) -> bool:
+    """Whether a record is that of a draft."""
+    return key.startswith(f"{draft_records.KIND}-".encode())
+
+
 def draft_removal(draft_id: str) -> Change:
     """Remove a draft."""
     return draft_records.key_of(draft_id), None

@@ -1,7 +1,7 @@
 """A group's connectors, as REST needs them: what every worker knows, and what its coordinator changes.
 
     GET      from what this worker has read of the group
-    others   by the coordinator: decided on what it has read, written, and read again before it answers
+    others   by the coordinator: decided on what it has read, and written before it answers
 
 In: what is read (`worker_tasks.py`), and the writer while this worker is the coordinator.  Out: what
 `control/runtime/rest/routes/connector_routes.py` needs, on any thread.  One change is made at a time.
@@ -20,7 +20,7 @@ import orjson
 
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.group import config_records
-from wrackline.control.runtime.group.config_records import SLOTS, Change, Connector
+from wrackline.control.runtime.group.config_records import SLOTS, Change, Connector, is_draft
 from wrackline.control.runtime.group.coordinator_writer import PATIENCE, CoordinatorWriter
 from wrackline.control.runtime.group.follower import Follower
 from wrackline.control.runtime.group.group_settings import WorkerGroup
@@ -44,7 +44,7 @@ from wrackline.control.runtime.services.offsets import (
 from wrackline.control.runtime.worker.file_connectors import committed_offsets, existing_topics
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.contract.steps import Saved
-from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.secret_refs import Resolver
@@ -288,12 +288,17 @@ class GroupConnectors:
         return replace(connector, slot=slot)
 
     def write(self, name: str, changes: Sequence[Change], heard: Callable[[Connector | None], bool]) -> None:
-        """Write as the coordinator, in one transaction, and wait until this worker has read it."""
+        """Write as the coordinator, in one transaction, and wait until it counts on this worker.
+
+        A connector's records count when they are committed.  A draft's count when they are read, because its
+        version is their offset.
+        """
         if not self._holds:
             unknown = NO_COORDINATOR()
             raise unknown
         try:
-            self._pen.write(changes)
+            with self._hands.written([one for one in changes if not is_draft(one[0])]):
+                self._pen.write(changes)
         finally:
             self._holds &= self._pen.office is not None  # else it is lost, or must be taken again
         if not self._follower.wait_for(lambda: heard(self._hands.connectors().get(name)), PATIENCE):

@@ -7,8 +7,9 @@ to end holds no lock meanwhile.
 """
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Event, RLock
 from typing import Final
@@ -61,6 +62,15 @@ class _OwnTasks:
     tasks: Mapping[str, DesiredState]  # with what is wished of each
 
 
+@dataclass(slots=True)
+class _OwnChange:
+    """A record that this worker writes; `counts`: what it says is done."""
+
+    key: bytes
+    value: bytes | None
+    counts: bool = False
+
+
 class WorkerTasks:
     """Keeps the supervisor's tasks as the group wants them."""
 
@@ -78,6 +88,7 @@ class WorkerTasks:
         self._own: frozenset[int] = frozenset()
         self._tasks: dict[str, _OwnTasks] = {}  # by connector
         self._task_reports: dict[str, TaskReport] = {}
+        self._unread: deque[_OwnChange] = deque()  # what this worker has written, and will read
         self._ready, self._since = False, 0
         self._lock = RLock()
 
@@ -86,7 +97,7 @@ class WorkerTasks:
         with self._lock:
             try:
                 if topic == self._topics.configs:
-                    self._decided(key, value, offset)
+                    self._read(key, value, offset)
                 else:
                     self._reported(key, value)
             except (ValueError, KeyError, TypeError, AttributeError):
@@ -195,6 +206,38 @@ class WorkerTasks:
         """Return which worker writes."""
         with self._lock:
             return self._config.office
+
+    @contextmanager
+    def written(self, changes: Iterable[Change]) -> Iterator[None]:
+        """Take what the block commits: from its end on it counts here, though it may be read much later.
+
+        Kafka shows a transaction to readers only when its end is written in each partition, which takes a
+        busy broker half a second.  These records are read in this order, because there is one writer; they
+        are passed over then, or an older one would undo a newer one for a moment.
+        """
+        own = [_OwnChange(*change) for change in changes]
+        with self._lock:
+            self._unread.extend(own)
+        try:
+            yield
+        except BaseException:  # Kafka may have them or not: they count if they are read
+            with self._lock:
+                self._unread = deque(one for one in self._unread if all(one is not other for other in own))
+            raise
+        with self._lock:
+            for one in own:
+                self._count(one)
+
+    def _count(self, one: "_OwnChange", offset: int = 0) -> None:
+        if not one.counts:
+            one.counts = True
+            self._decided(one.key, one.value, offset)
+
+    def _read(self, key: bytes, value: bytes | None, offset: int) -> None:
+        if self._unread and (self._unread[0].key, self._unread[0].value) == (key, value):
+            self._count(self._unread.popleft(), offset)
+        else:
+            self._decided(key, value, offset)
 
     def _decided(self, key: bytes, value: bytes | None, offset: int) -> None:
         again = self._config.apply(key, value, offset)
