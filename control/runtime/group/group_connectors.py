@@ -44,7 +44,7 @@ from wrackline.control.runtime.services.offsets import (
 from wrackline.control.runtime.worker.file_connectors import committed_offsets, existing_topics
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.contract.steps import Saved
-from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.secret_refs import Resolver

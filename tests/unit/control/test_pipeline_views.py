@@ -52,7 +52,8 @@ class Pipelines:
         if name == "slow":
             self.asked.set()
             assert self.answers.wait(60)
-        return cast("Pipeline", SimpleNamespace(source="postgres", target="iceberg", good=lambda: None))
+        values = SimpleNamespace(text=lambda _: "shop")
+        return cast("Pipeline", SimpleNamespace(source="postgres", target="iceberg", good=lambda: values))
 
 
 def begins(name: str, probe: bool) -> Begin:  # noqa: FBT001 - as the views call it
