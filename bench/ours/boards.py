@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-from wrackline.control.console.console_routes import routes as console
+from wrackline.control.console.routing.console_routes import routes as console
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.times import now_ms
@@ -45,7 +45,9 @@ def main(port: int, pipelines: int, tables: int) -> None:
         for key, document in _documents(name, tables):
             boards.hand(key, document)
     with (
-        serve_rest(connectors, {}, views, RestSettings(port), print, pages=console) as door,
+        serve_rest(
+            connectors, {}, views, RestSettings(port), print, more=[console(connectors, views)]
+        ) as door,
         following(views),
     ):
         connectors.worker = door.worker
