@@ -26,7 +26,7 @@ from wrackline.schemas.errors import Definite, define
 
 UNITS = {
     "list_p95_ms": "ms", "pipeline_p95_ms": "ms", "table_p95_ms": "ms", "pipeline_kb": "KB",
-    "status_p95_ms": "ms", "tables_p95_ms": "ms", "lag_p95_ms": "ms",
+    "status_p95_ms": "ms", "tables_p95_ms": "ms", "lag_p95_ms": "ms", "state_p95_ms": "ms",
     "idle_cpu": "% of a core", "page_cpu": "% of a core", "page_kb_s": "KB/s",
 }  # fmt: skip
 FULL = Size(200, 1)  # requests of each kind
@@ -76,6 +76,7 @@ def look(port: int, pid: int, requests: int) -> Outcome:
     paths = {
         "list": "/console/", "pipeline": "/console/p/p000", "table": f"/console/p/p000/t/{_TABLE}",
         **{name: f"/connectors/p000/{name}" for name in ("status", "tables", "lag")},
+        "state": "/v1/contexts/default/pipelines/p000/state",  # getState of CDAP's document
     }  # fmt: skip
     browser = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     found: dict[str, float] = {}
