@@ -84,14 +84,15 @@ def look(port: int, pid: int, requests: int) -> Outcome:
         took, size = zip(*(_ask(browser, path) for _ in range(requests)), strict=True)
         found[f"{name}_p95_ms"] = quantiles(took, n=20, method="inclusive")[-1]
         found[f"{name}_kb"] = size[-1] / 1000
-    idle, _ = _watch(pid, browser, None)
-    with_page, size_ = _watch(pid, browser, "/console/p/p000")
+    idle, _ = _watch(pid, port, None)
+    with_page, size_ = _watch(pid, port, "/console/p/p000")
     found |= {"idle_cpu": idle, "page_cpu": with_page - idle, "page_kb_s": size_ / 1000 / _WATCHED_S}
     return Outcome({name: found[name] for name in UNITS})
 
 
-def _watch(pid: int, browser: http.client.HTTPConnection, path: str | None) -> tuple[float, int]:
+def _watch(pid: int, port: int, path: str | None) -> tuple[float, int]:
     """Return a process's CPU in percent of a core, and the bytes of a page that is open meanwhile."""
+    browser = http.client.HTTPConnection("127.0.0.1", port, timeout=60)  # an idle one was closed
     process, size = psutil.Process(pid), 0
     before, end = sum(process.cpu_times()[:2]), time.monotonic() + _WATCHED_S
     while time.monotonic() < end:
