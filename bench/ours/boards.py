@@ -8,7 +8,7 @@ missing, so the records that it would have read are handed to it here, the halve
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from wrackline.control.console.routing.console_routes import routes as console
@@ -42,7 +42,7 @@ def main(port: int, pipelines: int, tables: int) -> None:
         boards.follow(name, pipeline.good())
         for number in (0, 1):
             connectors.stands(task_key(name, number), ConnectorState(TaskState.RUNNING))
-        for key, document in _documents(name, tables):
+        for key, document in _documents(name, range(tables)):
             boards.hand(key, document)
     with (
         serve_rest(
@@ -55,9 +55,8 @@ def main(port: int, pipelines: int, tables: int) -> None:
         for round_ in range(1 << 62):
             time.sleep(EVERY_S)
             for name in named:
-                for number, (key, document) in enumerate(_documents(name, tables, round_ + 1)):
-                    if key.table is None or (number + round_) % _CHANGED == 0:
-                        boards.hand(key, document)
+                for key, document in _documents(name, range(round_ % _CHANGED, tables, _CHANGED), round_ + 1):
+                    boards.hand(key, document)
 
 
 def _nobody_assesses(name: str, probe: bool) -> Begin:  # noqa: FBT001 - as the views call it
@@ -84,13 +83,13 @@ class HandedBoards(BoardFollower):
             self._board.apply(key.encode(), encode(document, now_ms()), now_ms())
 
 
-def _documents(name: str, tables: int, round_: int = 0) -> Iterator[tuple[BoardKey, Document]]:
+def _documents(name: str, tables: Iterable[int], round_: int = 0) -> Iterator[tuple[BoardKey, Document]]:
     now = now_ms()
     process = {"host": "db-host-1", "pid": 4711, "since_ms": now - 3_600_000, "began_ms": now - 3_600_000}
     process |= {"error": None}
     log = {"behind_bytes": 18_000, "retained_bytes": 72_000, "lag_ms": 14, "last_ms": now, "through_ms": now}
     for half in Half:
-        for number in range(tables):
+        for number in tables:
             table = f"shop.public.table_{number:05}"
             key = BoardKey(name, half, table)
             yield key, _source_table(table, round_) if half is Half.SOURCE else _target_table(round_, now)
