@@ -21,7 +21,9 @@ from wrackline.consumers.drive.retry_state import TableRetryState
 from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome
 from wrackline.consumers.kafka.retention import retained_ratio
 from wrackline.consumers.kafka.topic_offsets import OFFSETS_GONE, Ends
+from wrackline.consumers.observe.source_progress import SourceProgress
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.moment_queue import MomentQueue
 from wrackline.schemas.language.exposition import Histogram
 
 BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0)
@@ -46,6 +48,13 @@ class RetentionRisk(NamedTuple):
 
     part: float  # as retention.py has it; 1: nothing threatens
     behind: int
+
+
+class Completeness(NamedTuple):
+    """Whether a table is complete through the newest known moment; if not, through which."""
+
+    current: bool
+    own_ms: int | None
 
 
 @dataclass(slots=True)
@@ -74,6 +83,7 @@ class TableFigures:
     stuck: Mapping[int, int] = field(default_factory=dict)  # readable ends with more behind, at the last look
     held: tuple[int, float] | None = None  # offsets behind an open transaction, and since when
     unread: tuple[Mapping[int, int], float] | None = None  # ends that are not merged, and since when
+    complete: MomentQueue[Mapping[int, int]] = field(default_factory=MomentQueue)  # by the ends after it
 
     def holds(self, written: Mapping[int, int], now: float) -> None:
         """Take how far the topic is written: what cannot be read waits for a transaction to end.
@@ -94,6 +104,12 @@ class TableFigures:
             return None
         return sum(max(0, end - self.applied.get(at, 0)) for at, end in self.ends.items())
 
+    def reach_moments(self) -> None:
+        """Take through which moment all is merged, by what is applied."""
+        applied = self.applied
+        if applied is not None:
+            self.complete.reach(lambda ends: all(applied.get(at, 0) >= end for at, end in ends.items()))
+
     def look(self, ends: Mapping[int, int], now: float) -> None:
         """Take how far the topic may be read."""
         self.ends = ends
@@ -103,6 +119,7 @@ class TableFigures:
     def reach(self, applied: Mapping[int, int], now: float) -> None:
         """Take how far the table is."""
         self.applied = applied
+        self.reach_moments()
         if self.unread is not None and all(applied.get(at, 0) >= end for at, end in self.unread[0].items()):
             self.unread = (self.ends, now) if self.behind else None
 
@@ -110,8 +127,13 @@ class TableFigures:
 class ConsumerFigures:
     """Adds up a consumer's figures; any thread may report and read them."""
 
-    def __init__(self, server: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self.server, self._clock = server, clock
+    def __init__(
+        self,
+        server: str,
+        clock: Callable[[], float] = time.monotonic,
+        wall_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self.server, self._clock, self._wall_ms = server, clock, wall_ms
         self._tables: dict[str, TableFigures] = {}
         self._changed: set[str] = set()  # topics, since they were taken
         self.paused: frozenset[str] = frozenset()  # tables, by an operator
@@ -120,6 +142,8 @@ class ConsumerFigures:
         self.seconds = Histogram(BOUNDS)
         self.outage: WracklineError | None = None
         self.outages = 0
+        self.through_ms: int | None = None  # the newest moment that tables can be complete through
+        self._earlier: dict[str, int] = {}  # by table: what an earlier process has reached
 
     @contextmanager
     def held(self) -> Iterator[Mapping[str, TableFigures]]:
@@ -161,6 +185,11 @@ class ConsumerFigures:
         """The time by which `unread` is counted."""
         return self._clock()
 
+    @property
+    def now_ms(self) -> int:
+        """The time by which moments are counted."""
+        return self._wall_ms()
+
     def batch(self, account: BatchReport) -> None:
         """Take the report of one look at one table."""
         with self._lock:
@@ -185,6 +214,35 @@ class ConsumerFigures:
                     max(0, account.read_ms - latest.published_ms),
                     account.merged_ms - account.read_ms,
                 )
+
+    def remember(self, complete: Mapping[str, int]) -> None:
+        """Take through which moments an earlier process has seen tables complete, by their names."""
+        with self._lock:
+            self._earlier = dict(complete)
+
+    def published(self, source: SourceProgress, written: Ends) -> None:
+        """Take what the source half said, and how far topics were written *after* that was known.
+
+        What is committed in Kafka at that moment ends there or earlier, also behind an open transaction.
+        """
+        reported = source.whole | source.lacking
+        with self._lock:
+            for topic, table in self._tables.items():
+                name, before = self.named(topic), self.completeness(table)
+                if table.complete.through is None:
+                    table.complete.through = self._earlier.pop(name, None)
+                if name not in reported:
+                    table.complete = MomentQueue()
+                elif name in source.whole and written.get(topic, {}).keys() >= table.ends.keys():
+                    table.complete.add(source.at_ms, written[topic])
+                    table.reach_moments()
+                if before != _completeness(table, source.at_ms):
+                    self._changed.add(topic)
+            self.through_ms = source.at_ms
+
+    def completeness(self, table: TableFigures) -> Completeness:
+        """Return through which moment a table is complete, as the board has it."""
+        return _completeness(table, self.through_ms)
 
     def take_ends(self, ends: Ends) -> None:
         """Take how far each topic may be read."""
@@ -255,3 +313,10 @@ class ConsumerFigures:
             table.removed.update(tended.did.removed)
             if tended.error is None:
                 table.incomplete = tended.did.incomplete
+
+
+def _completeness(table: TableFigures, through_ms: int | None) -> Completeness:
+    own = table.complete.through
+    if own is not None and through_ms is not None and own >= through_ms:
+        return Completeness(current=True, own_ms=None)
+    return Completeness(current=False, own_ms=own)

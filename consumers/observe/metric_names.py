@@ -74,6 +74,14 @@ MERGED_AT = Metric(
     "When the newest batch was committed in the target, in seconds since 1970.",
     ("table",),
 )
+FRESHNESS = Metric(
+    "wrackline_freshness_seconds",
+    _G,
+    "Time since the moment through which the table is complete: all that the database showed by then is in"
+    " the target. It grows while either half is stuck, and stays at some seconds for an idle database. Absent"
+    " until the source half has reported the table.",
+    ("table",),
+)
 RETAINED = Metric(
     "wrackline_consume_retained_ratio",
     _G,
@@ -125,6 +133,7 @@ METRICS = (
     BEHIND_S,
     OFFSET,
     MERGED_AT,
+    FRESHNESS,
     RETAINED,
     FAILURES,
     OUTAGES,

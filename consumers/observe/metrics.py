@@ -20,7 +20,7 @@ def families(figures: ConsumerFigures) -> Iterator[Family]:
         lines = [
             line
             for topic, table in tables.items()
-            for line in _table_lines(figures.named(topic), table, figures.now)
+            for line in _table_lines(figures.named(topic), table, figures.now, figures.now_ms)
         ]
         lines += [(names.TABLES, {"standing": word}, times) for word, times in standings.items()]
         lines += [(names.RUNNING, {}, figures.outage is None), (names.OUTAGES, {}, figures.outages)]
@@ -30,7 +30,7 @@ def families(figures: ConsumerFigures) -> Iterator[Family]:
         yield Family(metric.name, metric.type.value, metric.meaning, samples)
 
 
-def _table_lines(name: str, table: TableFigures, now: float) -> Iterator[Line]:
+def _table_lines(name: str, table: TableFigures, now: float, now_ms: int) -> Iterator[Line]:
     its = {"table": name}
     yield names.STANDING, {**its, "standing": table.standing.word}, 1
     yield names.BATCHES, its, table.batches
@@ -52,6 +52,8 @@ def _table_lines(name: str, table: TableFigures, now: float) -> Iterator[Line]:
         yield names.INCOMPLETE, its, table.incomplete
     for step, seconds in table.steps.items():
         yield names.STEPS, {**its, "step": step.value}, seconds
+    if (through := table.complete.through) is not None:
+        yield names.FRESHNESS, its, max(0, now_ms - through) / 1000
     yield from _how_far(its, table, now)
 
 

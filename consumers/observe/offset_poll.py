@@ -4,14 +4,18 @@ In: answers of Kafka.  Out: the ends that the driver hands out, passed to the fi
 warning, once, for a table whose unread events are about to go: before the error that can't be repaired any
 more.  It warns if there is no topic at all, because the prefix may be wrong; tables may still come later.
 It also warns when records wait behind an open transaction, because the ends do not show them.
+
+What the source half has published is read before the ends: a table that reaches these ends has all of it.
 """
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from wrackline.consumers.kafka.retention import NEAR, SOON_GONE
 from wrackline.consumers.kafka.topic_offsets import Ends
 from wrackline.consumers.observe.figures import ConsumerFigures
+from wrackline.consumers.observe.source_progress import SourceProgress
 from wrackline.schemas.errors import Transient, WracklineError, define
 
 NO_TOPICS = define(
@@ -36,21 +40,28 @@ _EVERY = 10.0  # seconds between two looks at where topics begin, and how far th
 Warn = Callable[[WracklineError], None]
 
 
+class OffsetQuestions(NamedTuple):
+    """What is asked: how far topics may be read, begin, and are written; and how far the source half is."""
+
+    ends: Callable[[], Ends]
+    firsts: Callable[[Ends], Ends]
+    written: Callable[[Ends], Ends]
+    source: Callable[[], SourceProgress | None] = lambda: None
+
+
 class OffsetPoll:
     """Looks, each time it is called; on the driver's thread."""
 
     def __init__(
         self,
-        ends: Callable[[], Ends],
-        firsts: Callable[[Ends], Ends],
-        written: Callable[[Ends], Ends],
+        ask: OffsetQuestions,
         sought: str,
         figures: ConsumerFigures,
         warn: Warn,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take also what the topics that are looked for are called, for people."""
-        self._ends, self._firsts, self._written = ends, firsts, written
+        self._ask, self._published_ms = ask, 0
         self._figures, self._warn = figures, warn
         self._clock, self._due = clock, clock()
         self._warned: set[str] = set()
@@ -60,13 +71,21 @@ class OffsetPoll:
 
     def __call__(self) -> Ends:
         """Return how far each topic may be read."""
-        ends = self._ends()
+        source = self._ask.source()
+        ends = self._ask.ends()
         self._figures.take_ends(ends)
         self._topics(ends)
-        if self._clock() >= self._due:
+        is_due = self._clock() >= self._due
+        is_news = source is not None and source.at_ms != self._published_ms
+        written = self._written_now(ends) if is_due or is_news else None
+        if source is not None and is_news and written is not None:
+            self._published_ms = source.at_ms
+            self._figures.published(source, written)
+        if is_due:
             self._due = self._clock() + _EVERY
             self._beginnings(ends)
-            self._waiting(ends)
+            if written is not None:
+                self._waiting(written)
         return ends
 
     def _topics(self, ends: Ends) -> None:
@@ -76,11 +95,13 @@ class OffsetPoll:
             self.nothing = NO_TOPICS(sought=self._sought)
             self._warn(self.nothing)
 
-    def _waiting(self, ends: Ends) -> None:
+    def _written_now(self, ends: Ends) -> Ends | None:
         try:
-            written = self._written(ends)
+            return self._ask.written(ends)
         except Transient:  # the next look for news reports it
-            return
+            return None
+
+    def _waiting(self, written: Ends) -> None:
         held = self._figures.waiting_offsets(written)
         for topic in held.keys() - self._held:
             self._warn(HELD(topic=topic, count=held[topic]))
@@ -88,7 +109,7 @@ class OffsetPoll:
 
     def _beginnings(self, ends: Ends) -> None:
         try:
-            firsts = self._firsts(ends)
+            firsts = self._ask.firsts(ends)
         except Transient:  # the next look for news reports it
             return
         for topic, threat in self._figures.retention_risks(firsts).items():

@@ -7,7 +7,7 @@ reader adds the time that has passed since.
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from wrackline.consumers.observe.figures import ConsumerFigures, TableFigures
+from wrackline.consumers.observe.figures import Completeness, ConsumerFigures, TableFigures
 from wrackline.schemas.errors import WracklineError
 
 
@@ -16,7 +16,13 @@ def table_documents(figures: ConsumerFigures, topics: Collection[str] | None = N
     with figures.held() as tables:
         return {
             figures.named(topic): {
-                **_table_document(topic, table, figures.now, paused=figures.named(topic) in figures.paused),
+                **_table_document(
+                    topic,
+                    table,
+                    figures.now,
+                    paused=figures.named(topic) in figures.paused,
+                    complete=figures.completeness(table),
+                ),
                 "departure": figures.departures.get(figures.named(topic)),
             }
             for topic, table in sorted(tables.items())
@@ -28,7 +34,9 @@ def _error_document(error: WracklineError | None) -> Mapping[str, str] | None:
     return None if error is None else error.document()
 
 
-def _table_document(topic: str, table: TableFigures, now: float, *, paused: bool) -> dict[str, Any]:
+def _table_document(
+    topic: str, table: TableFigures, now: float, *, paused: bool, complete: Completeness
+) -> dict[str, Any]:
     lag, standing = table.lag, table.standing
     stages = None
     if lag is not None:
@@ -61,6 +69,8 @@ def _table_document(topic: str, table: TableFigures, now: float, *, paused: bool
             "removed": {what.value: count for what, count in table.removed.items()},
         },
         "incomplete": table.incomplete,
+        "current": complete.current,  # the half says through when, so that an idle table is not written
+        "complete_ms": complete.own_ms,
     }
 
 

@@ -29,6 +29,7 @@ SILENT: Final = Badge("silent", "◌", "warn")
 FAILED: Final = Badge("failed", "✕", "bad")
 TROUBLE: Final = Badge("needs you", "!", "bad")
 PAUSED: Final = Badge("paused", "‖", "idle")
+HALF_PAUSED: Final = Badge("half paused", "‖", "warn")
 STOPPED: Final = Badge("stopped", "■", "idle")
 NEVER: Final = Badge("never ran", "○", "idle")
 STARTING: Final = Badge("starting", "◔", "busy")
@@ -54,6 +55,7 @@ TASK_BADGES: Final = {
     TaskState.PAUSED: PAUSED,
     TaskState.COMPLETED: COMPLETED,
 }
+RESTS: Final = (TaskState.PAUSED, TaskState.STOPPED)
 _SOURCE_TABLES: Final = {
     "streaming": Badge("streaming", "●", "good"),
     "queued": Badge("queued", "◔", "busy"),
@@ -72,7 +74,7 @@ _TARGET_TABLES: Final = {
 DASH: Final = "\u2013"  # where nothing is known
 UNKNOWN: Final = Badge("unknown", "○", "idle")
 _WORST_FIRST: Final = (
-    *(FAILED, TROUBLE, SILENT, RESTARTING, RECOVERING, STARTING, READING),
+    *(FAILED, TROUBLE, SILENT, RESTARTING, RECOVERING, HALF_PAUSED, STARTING, READING),
     *(PAUSED, STOPPED, COMPLETED, NEVER, RUNNING),
 )
 
@@ -87,12 +89,16 @@ def half_badge(known: HalfBoard, at_ms: int) -> Badge:
 
 def pipeline_badge(summary: PipelineSummary, standing: ConnectorState, *, has_target: bool) -> Badge:
     """Return the worst of what is known: what the worker says of its tasks, and what the halves report."""
-    halves = (Half.SOURCE, Half.TARGET) if has_target else (Half.SOURCE,)
-    tasks = [one for one in (standing, standing.target) if one is not None]
-    found = [TASK_BADGES[one.state] for one in tasks]
-    if standing.state not in (TaskState.PAUSED, TaskState.STOPPED):
-        found += [SILENT for half in halves if half in summary.silent]
-        found += [FAILED for half in halves if summary.states[half] is HalfState.FAILED]
+    tasks = {
+        half: one for half, one in zip(Half, (standing, standing.target), strict=True) if one is not None
+    }
+    resting = {half for half, one in tasks.items() if one.state in RESTS}
+    found = [TASK_BADGES[one.state] for one in tasks.values()]
+    if resting != tasks.keys():
+        awake = {Half.SOURCE, *([Half.TARGET] if has_target else [])} - resting
+        found += [HALF_PAUSED] if resting else []
+        found += [SILENT for half in awake if half in summary.silent]
+        found += [FAILED for half in awake if summary.states[half] is HalfState.FAILED]
         found += [TROUBLE] if summary.wrong else []
         found += [READING] if summary.reading else []
     return min(found, key=_WORST_FIRST.index)

@@ -10,6 +10,7 @@ from wrackline.control.console.draw.heat_map import HeatMap, heat_map
 from wrackline.control.console.heat_figures import FIGURES, TONES, HeatLegend, heat_kinds, heat_legend
 from wrackline.control.console.page_words import (
     DASH,
+    PAUSED,
     Badge,
     count_or_dash,
     half_badge,
@@ -20,8 +21,9 @@ from wrackline.control.console.page_words import (
     target_badge,
 )
 from wrackline.control.console.pipelines_page import ListedPipeline, lost_text, newest_rate
-from wrackline.control.runtime.board.board_summary import rates, table_errors
+from wrackline.control.runtime.board.board_summary import late_ms, rates, table_errors
 from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
+from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, TARGET_TASK, ConnectorState
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 
@@ -39,6 +41,15 @@ class Station:
     name: str
     badge: Badge | None
     facts: Sequence[tuple[str, str]]
+    action: "HalfAction | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class HalfAction:
+    """What may be wished for one half alone."""
+
+    task: int
+    verb: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +146,11 @@ def pipeline_page(
 
 
 def _actions(one: ListedPipeline) -> Sequence[str]:
-    if one.standing.state in _RESTS:
+    states = [task.state for task in (one.standing, one.standing.target) if task is not None]
+    resting = [state in _RESTS for state in states]
+    if all(resting):
         return ("resume",)
-    return ("pause", "restart", "stop")
+    return (*(["resume"] if any(resting) else []), "pause", "restart", "stop")
 
 
 def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int) -> Sequence[Station]:
@@ -153,12 +166,13 @@ def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int)
         Station(
             "source half",
             _process(source),
-            half_badge(source, at_ms),
+            _half_badge(one.standing, source, at_ms),
             [
                 ("changes/s", rate_text(newest_rate(one.history, "published"))),
                 *_lag(databases),
                 *_since(source, at_ms),
             ],
+            _half_action(one, SOURCE_TASK),
         ),
         Station(
             "Kafka",
@@ -174,11 +188,25 @@ def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int)
         Station(
             "target half",
             _process(target),
-            half_badge(target, at_ms),
+            _half_badge(one.standing.target, target, at_ms),
             [("merged/s", rate_text(newest_rate(one.history, "merged"))), *_since(target, at_ms)],
+            _half_action(one, TARGET_TASK),
         ),
         Station("target", one.target, None, [("late", late_text(summary.late_ms))]),
     ]
+
+
+def _half_badge(task: ConnectorState | None, half: HalfBoard, at_ms: int) -> Badge:
+    """Return the state of a half; its process ends when it is paused, and reports only that it ended."""
+    return PAUSED if task is not None and task.state is TaskState.PAUSED else half_badge(half, at_ms)
+
+
+def _half_action(one: ListedPipeline, number: int) -> HalfAction | None:
+    """Return what may be wished for one of two tasks; a single task is paused as the whole."""
+    task = one.standing.tasks.get(number) if one.standing.target is not None else None
+    if task is None:
+        return None
+    return HalfAction(number, "resume" if task.state is TaskState.PAUSED else "pause")
 
 
 def _process(half: HalfBoard) -> str:
@@ -248,8 +276,7 @@ def _table_row(
 ) -> TableRow:
     source: Document = halves[Half.SOURCE].tables.get(name, {})
     target: Document = halves[Half.TARGET].tables.get(name, {})
-    left, waits, lag = source.get("seconds_left"), target.get("behind_s"), target.get("lag_ms")
-    late = waits * 1000 + at_ms - target["at_ms"] if waits else (lag or {}).get("whole")
+    left, late = source.get("seconds_left"), late_ms(halves[Half.TARGET], name, at_ms)
     return TableRow(
         name,
         source.get("table", name),
@@ -258,7 +285,7 @@ def _table_row(
         source.get("percent") if source.get("requests") else None,
         f"{duration_text(left * 1000)} left" if left is not None else "",
         count_or_dash(target.get("behind")),
-        late_text(None if late is None else round(late)),
+        late_text(late),
         f"{sum((target or source).get('events', {}).values()):,}",
         target.get("dead_letters", 0),
         tone,

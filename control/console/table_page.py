@@ -45,7 +45,7 @@ def table_page(
         source_badge((source or {}).get("state")),
         target_badge((target or {}).get("standing")) if has_target else None,
         [] if source is None else _of_source(source),
-        [] if target is None else _of_target(target, at_ms),
+        [] if target is None else [*_complete(halves[Half.TARGET], name, at_ms), *_of_target(target, at_ms)],
         (source or {}).get("percent") if (source or {}).get("requests") else None,
         [error for error in errors if error],
         _actions(target) if has_target else (),
@@ -76,6 +76,13 @@ def _of_source(table: Document) -> Facts:
         if counts:
             facts.append((what, ", ".join(f"{column} {count:,}" for column, count in counts.items())))
     return facts
+
+
+def _complete(half: HalfBoard, name: str, at_ms: int) -> Facts:
+    complete = half.complete_ms(name)
+    if complete is None:
+        return []
+    return [("complete as the database was", f"{duration_text(max(0, at_ms - complete))} ago")]
 
 
 def _of_target(table: Document, at_ms: int) -> Facts:

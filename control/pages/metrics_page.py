@@ -49,7 +49,7 @@ With `consume.metrics.port` set, `wrackline consume` serves these at
 the target is counted. `table` is the topic's name without `topic.prefix`.
 
 Worth an alert: `wrackline_consume_tables{{standing="stopped"}} > 0`,
-`wrackline_consume_behind_seconds > 300`, `wrackline_consume_running == 0`, and
+`wrackline_freshness_seconds > 300`, `wrackline_consume_running == 0`, and
 `wrackline_consume_retained_ratio < 0.25`: the topic is about to drop what is not merged.
 
 {COLUMNS}"""

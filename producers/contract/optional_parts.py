@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from wrackline.producers.contract.row_chunks import Mark
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.schemas.errors import WracklineError
@@ -50,6 +51,18 @@ class Attended(Protocol):
 
     def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
         """Return the position in an epoch after the epoch of `newest`; None means the log's beginning."""
+        ...
+
+
+@runtime_checkable
+class LogEnding(Protocol):
+    """A source that can say where its log ends now; it may be left out."""
+
+    def log_end(self, partition: SourcePartition) -> Mark:
+        """Mark the log's end: what any SELECT showed before the call ends there or earlier.
+
+        Nothing is written, and the log comes to this mark soon, also if nothing else happens.
+        """
         ...
 
 

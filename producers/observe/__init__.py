@@ -8,4 +8,5 @@ families, and plain values for JSON.  Nothing here changes what a task does.
     table_figures.py      the status of each table
     status_document.py    the figures as one document
     log_lag_poller.py     looks at each log from outside, every few seconds
+    published_through.py  through which moment a log is in Kafka
 """

@@ -4,7 +4,7 @@ In: figures.  Out: what JSON can hold; null is what is not known.  A document ch
 happened, so nothing in it counts time.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +12,7 @@ from wrackline.producers.contract.uncaptured import MOST_NAMED, UncapturedReason
 from wrackline.producers.observe.task_metrics import PartitionFigures, TaskMeasures
 from wrackline.schemas.tables.table import TableId
 
+OPERATIONS = "crudt"
 MOST_FORESEEN_S = 8 * 7 * 86_400  # beyond that the rate is noise, and nobody has to act
 
 
@@ -20,13 +21,14 @@ def databases_document(measures: TaskMeasures) -> dict[str, Any]:
     return {partition.database: _of_log(figures) for partition, figures in measures.figures().items()}
 
 
-def events_by_table(measures: TaskMeasures) -> Mapping[TableId, Mapping[str, int]]:
-    """Return the events that were published since the start, by table and operation."""
-    found: defaultdict[TableId, Counter[str]] = defaultdict(Counter)
+def events_of(measures: TaskMeasures, table: TableId) -> dict[str, int]:
+    """Return a table's events that were published since the start, by operation."""
+    found: Counter[str] = Counter()
     for figures in measures.figures().values():
-        for (table, operation), times in figures.events.copy().items():
-            found[table][operation] += times
-    return found
+        for operation in OPERATIONS:
+            if times := figures.events.get((table, operation)):
+                found[operation] += times
+    return dict(found)
 
 
 def _of_log(figures: PartitionFigures) -> dict[str, Any]:
@@ -44,6 +46,7 @@ def _of_log(figures: PartitionFigures) -> dict[str, Any]:
         "expires_s": None if log is None or log.expires_s is None else round(log.expires_s),
         "lag_ms": figures.lag_ms,  # of the newest event, when Kafka had it
         "last_ms": figures.last_ms,
+        "through_ms": figures.through.at_ms,
         "bytes": figures.bytes,
         "transactions": figures.transactions,
         "left_out": _left_out(figures.left_out),

@@ -43,9 +43,14 @@ class PartitionTables:
         if state is not None:
             self._tables[table] = _figures(orjson.loads(state), table_fault.reason_in(state, table))
 
-    def states(self) -> Mapping[TableId, Mapping[str, Any]]:
-        """Return the saved state of each table; on any thread."""
-        return {table: one.state for table, one in self._tables.copy().items()}
+    def known(self) -> frozenset[TableId]:
+        """Return the tables that have a saved state; on any thread."""
+        return frozenset(self._tables.copy())
+
+    def state(self, table: TableId) -> Mapping[str, Any] | None:
+        """Return the saved state of a table; on any thread."""
+        one = self._tables.get(table)
+        return None if one is None else one.state
 
     def ours(self) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
         """Yield the metrics under our names, with their additional labels."""

@@ -14,11 +14,13 @@ from math import inf
 from threading import Lock
 
 from wrackline.producers.contract.optional_parts import LogState
+from wrackline.producers.contract.row_chunks import Mark
 from wrackline.producers.contract.steps import Fault, Position
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.cutting.cutter import Publication
 from wrackline.producers.cutting.record_buffer import Unfitting
 from wrackline.producers.observe import task_metric_names as names
+from wrackline.producers.observe.published_through import PublishedThrough
 from wrackline.producers.observe.table_figures import PartitionTables
 from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.task.task_observers import Health
@@ -47,6 +49,7 @@ class PartitionFigures:
     last_ms: int | None = None  # when that was committed in Kafka
     log: LogState | None = None
     left_out: Mapping[TableId, UncapturedReason] = field(default_factory=dict)  # tables that are not captured
+    through: PublishedThrough = field(default_factory=PublishedThrough)
     log_seen: float = 0.0
     log_rate: float | None = None  # bytes a second
 
@@ -114,6 +117,7 @@ class TaskMeasures:
         """Take the states of the tables."""
         with self._lock:
             for partition, figures in self._figures.items():
+                figures.through.reopened()
                 figures.tables = PartitionTables()
                 for key, kept in state.tables.items():
                     if key.partition == partition:
@@ -134,6 +138,7 @@ class TaskMeasures:
                 figures, tally = self._figures[publication.partition], publication.tally
                 figures.bytes += publication.size
                 figures.position = publication.position
+                figures.through.reached(publication.position)
                 figures.unfit.update(tally.unfit)
                 figures.transactions += tally.transactions
                 for table, state in publication.states.items():
@@ -145,6 +150,14 @@ class TaskMeasures:
                     figures.last_ms = now
                 if tally.committed_ms is not None:
                     figures.lag_ms = max(0, now - tally.committed_ms)
+
+    def reached(self, partition: SourcePartition, position: Position) -> None:
+        """Take that all up to a place is in Kafka, though no publication says so."""
+        self._figures[partition].through.reached(position)
+
+    def log_end(self, partition: SourcePartition, at_ms: int, end: Mark) -> None:
+        """Take a moment, and where the log ended after it."""
+        self._figures[partition].through.take_end(at_ms, end)
 
     def log_state(self, partition: SourcePartition, log: LogState | None) -> None:
         """Take how the server sees the log."""
@@ -161,6 +174,12 @@ class TaskMeasures:
     def figures(self) -> Mapping[SourcePartition, PartitionFigures]:
         """Return the figures themselves; each single figure may be read at any time."""
         return self._figures
+
+    def known(self) -> frozenset[TableId]:
+        """Return all tables that have a saved state, or events."""
+        with self._lock:
+            found = {table for figures in self._figures.values() for table, _ in figures.events}
+            return frozenset(found.union(*(figures.tables.known() for figures in self._figures.values())))
 
     def take_changed(self) -> frozenset[TableId]:
         """Return the tables that have changed since the last call."""

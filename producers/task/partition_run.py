@@ -28,6 +28,11 @@ class PartitionRun:
         """Return the moment from which there may be something to do, including to publish if it can."""
         return min(self.cutter.due() if publishes else inf, self.existing.due())
 
+    @property
+    def settled(self) -> Position | None:
+        """Where its log is, if nothing that came before waits to be taken for Kafka."""
+        return self.cutter.outside if self.cutter.ahead == 0 else None
+
     def confirm(self, position: Position | None) -> None:
         """Confirm to the database what Kafka has; None where there is nothing new to confirm."""
         if position is not None:

@@ -26,7 +26,7 @@ from wrackline.producers.task.partition_opener import PartitionOpener
 from wrackline.producers.task.partition_run import PartitionRun, RunningCommit
 from wrackline.producers.task.retries import Retries
 from wrackline.producers.task.task_limits import PAUSED, TaskLimits
-from wrackline.producers.task.task_observers import Health, TaskObserver
+from wrackline.producers.task.task_observers import Health, PlaceObserver, TaskObserver
 from wrackline.schemas.errors import Definite, Transient
 
 
@@ -45,6 +45,7 @@ class Task:
         stopping: Event,
     ) -> None:
         self._lanes, self._publisher, self._witness, self._limits = lanes, publisher, witness, limits
+        self._places = witness if isinstance(witness, PlaceObserver) else None
         self._clock, self._chance, self._stopping = clock, chance, stopping
         self._ended = partial(background.wait_for_call, stopping=stopping, patience=limits.patience)
         self._progressed = False
@@ -90,8 +91,7 @@ class Task:
             opened.extend(self._lanes.open(p, state) for p in self._lanes.partitions())
             for lane in opened:
                 lane.tell(self._witness, lane.refused)
-                if lane.cutter.fresh:  # the log of a quiet database may not move for minutes
-                    lane.stream.ask()
+                lane.stream.ask()  # the log of a quiet database may not move for minutes
             return self._loop(opened)
         finally:
             for lane in opened:
@@ -112,6 +112,8 @@ class Task:
                     if all(lane.over for lane in lanes):
                         return _done(lanes)
                     flight = self._publish(lanes)
+                    if flight is None:
+                        self._tell_places(lanes)
                 idle = not self._poll(lanes, flight, self._slice(lanes, flight) if idle else 0.0)
             if flight is not None and self._ended(flight.future):
                 self._confirm(flight, lanes)
@@ -159,6 +161,13 @@ class Task:
         for lane in lanes:
             flight.future.add_done_callback(partial(_wake, lane))
         return flight
+
+    def _tell_places(self, lanes: Sequence[PartitionRun]) -> None:
+        """Report how far each log is while no transaction is under way, and nothing waits for one."""
+        if self._places is not None:
+            for lane in lanes:
+                if (place := lane.settled) is not None:
+                    self._places.reached(lane.partition, place)
 
     def _confirm(self, flight: RunningCommit, lanes: Sequence[PartitionRun]) -> None:
         ended = flight.future.result()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
-from wrackline.producers.contract.steps import Fault
+from wrackline.producers.contract.steps import Fault, Position
 from wrackline.producers.cutting.cutter import Publication
 from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.schemas.errors import WracklineError
@@ -60,6 +60,15 @@ class ReadsObserver(Protocol):
 
     def reads(self, look: Callable[[], Sequence[ReadUnderWay]]) -> None:
         """Take a function that returns them; any thread may call it."""
+        ...
+
+
+@runtime_checkable
+class PlaceObserver(Protocol):
+    """An observer that also wants to know how far a log is in Kafka while nothing is published."""
+
+    def reached(self, partition: SourcePartition, position: Position) -> None:
+        """All up to this place is in Kafka, because nothing of it was to be published."""
         ...
 
 

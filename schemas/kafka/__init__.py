@@ -11,6 +11,7 @@ In: bytes and names as Kafka has them.  Out: frozen values, and the bytes that t
     board_shapes.py     what the fields of these reports must be
     wish_records.py     what operators wish for single tables
     draft_records.py    drafts of pipelines
+    moment_queue.py     through which moment something is complete
     schema_registry.py  the client of the schema registry
     login_errors.py     why Kafka refuses a login
 """

@@ -84,6 +84,12 @@ class HalfBoard:
         """What it said last; None: it has never reported."""
         return HalfState(self.report["state"]) if self.report else None
 
+    def complete_ms(self, table: str) -> int | None:
+        """Return through which moment a table of a target half is complete; None: that is not known."""
+        known = self.tables.get(table, {})
+        own: int | None = known.get("complete_ms")
+        return self.report.get("through_ms") if known.get("current") else own
+
     def is_silent(self, now_ms: int) -> bool:
         """Whether it should have reported by now."""
         state = self.state

@@ -56,6 +56,12 @@ def _measure(value: object) -> float:
     return value  # type: ignore[return-value]  # it is one of the two
 
 
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("neither true nor false")
+    return value
+
+
 def _maybe(read: Read) -> Read:
     return lambda value: None if value is None else read(value)
 
@@ -110,6 +116,7 @@ _DATABASE: Final[Shape] = {
     **dict.fromkeys(("end_bytes", "bytes_a_second", "kept_s", "expires_s"), _NONE),
     **dict.fromkeys(("log", "status"), (_maybe(text), None)),
     "last_ms": (_maybe(moment), None),
+    "through_ms": (_maybe(moment), None),
     "bytes": _COUNT,
     "transactions": _COUNT,
     "left_out": (_each(_within({"count": _COUNT, "tables": (_list(text), [])})), {}),
@@ -122,6 +129,7 @@ _HALF: Final[Shape] = {
     "host": _TEXT,
     "pid": _COUNT,
     "events": _COUNT,
+    "through_ms": (_maybe(moment), None),
     "databases": (_each(_within(_DATABASE)), {}),
 }
 _SOURCE_TABLE: Final[Shape] = {
@@ -174,4 +182,6 @@ _TARGET_TABLE: Final[Shape] = {
     "upkeep": (_within(_UPKEEP), dict.fromkeys(("done", "failed", "seconds"), 0) | {"error": None}),
     "incomplete": (_maybe(number), None),
     "departure": (_maybe(_within(_DEPARTURE)), None),
+    "current": (_flag, False),
+    "complete_ms": (_maybe(moment), None),
 }

@@ -17,6 +17,7 @@ from typing import Self
 
 import pytest
 
+from wrackline.producers.contract.optional_parts import LogEnding
 from wrackline.producers.contract.row_chunks import KEY_GONE, Bound, Chunk, ChunkRequest, Mark
 from wrackline.producers.contract.source_plugin import ChunkReader, Edge, MarkKind
 from wrackline.producers.contract.steps import Commit, Rows, Saved, Step
@@ -357,6 +358,23 @@ class MarkPromises:
         mark = reader.read(request(world, partition)).mark or reader.marks.set("w1", Edge.CLOSE)
         if not reached(mark, steps[-1:]):
             read_batches(world, stream, lambda more: bool(reached(mark, more)))
+
+    def test_what_a_select_saw_ends_before_the_logs_end_which_is_reached_in_quiet(
+        self, world: SourceWorld
+    ) -> None:
+        source, partition = world.source, world.source.partitions()[0]
+        if not isinstance(source, LogEnding):
+            pytest.skip("the source does not say where its log ends")
+        stream = open_stream(world, partition)
+        seen = [world.commit(partition, row("a", number)) for number in (1, 2)]
+        end = source.log_end(partition)
+        steps = read(world, stream, *seen, world.commit(partition, row("a", 3)))
+        place = steps.index(reached(end, steps)[0])
+        assert committed(*seen)(steps[: place + 1])
+        world.commit(partition, Elsewhere())
+        end = source.log_end(partition)
+        if not reached(end, steps[-1:]):
+            read_batches(world, stream, lambda more: bool(reached(end, more)))
 
     def test_one_mark_is_not_another(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]

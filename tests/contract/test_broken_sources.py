@@ -351,6 +351,21 @@ def whole(wrong: type[FakeWhole]) -> type[FakeSource]:
     return source_with(reader=type("Broken", (FakeReader,), {"whole_of": wrong}))
 
 
+class EndsTooEarly(FakeSource):
+    """Names a place where only the first transactions end."""
+
+    def log_end(self, partition: SourcePartition) -> Mark:
+        del partition
+        return FenceMark("end", 1)
+
+
+class NeverEnds(FakeSource):
+    """Names a place that a quiet log does not reach."""
+
+    def log_end(self, partition: SourcePartition) -> Mark:
+        return FenceMark("end", self._databases[partition].end + 1)
+
+
 BROKEN: list[tuple[type[FakeSource], str]] = [
     (source_with(stream=Waits), "test_a_past_deadline_does_not_wait"),
     (source_with(stream=SleepsSoundly), "test_a_stream_that_is_woken_does_not_wait"),
@@ -394,6 +409,8 @@ BROKEN: list[tuple[type[FakeSource], str]] = [
     (whole(SeesLaterRows), "test_a_whole_read_has_what_is_older_than_its_rows_and_nothing_else"),
     (whole(NumbersEachPiece), "test_pieces_meet_every_row_once_and_number_them"),
     (whole(WholeAsReleased), "test_a_whole_read_has_what_is_older_than_its_rows_and_nothing_else"),
+    (EndsTooEarly, "test_what_a_select_saw_ends_before_the_logs_end_which_is_reached_in_quiet"),
+    (NeverEnds, "test_what_a_select_saw_ends_before_the_logs_end_which_is_reached_in_quiet"),
     (ForgivesLostLog, "test_a_resume_before_what_was_confirmed_loses_nothing_in_silence"),
 ]
 

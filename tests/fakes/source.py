@@ -248,6 +248,9 @@ class FakeSource:
     def reader(self, partition: SourcePartition) -> FakeReader:
         return self.reader_of(self._databases[partition], self._kind, self._around)
 
+    def log_end(self, partition: SourcePartition) -> Mark:
+        return FenceMark("end", self._databases[partition].end)
+
     def check(self, partition: SourcePartition, tables: Sequence[TableId]) -> Sequence[Finding]:
         there = self.tables(partition)
         return [

@@ -29,7 +29,7 @@ FIELDS = [
     "since_ms", "error", "host", "pid", "events", "databases", "table", "state", "requests", "rows",
     "expected", "percent", "seconds_left", "letters", "nulls", "reason", "standing", "offsets", "behind",
     "behind_s", "held", "held_s", "merged_ms", "lag_ms", "batches", "dead_letters", "seconds",
-    "upkeep", "incomplete", "ranges", "waits_since_ms",
+    "upkeep", "incomplete", "ranges", "waits_since_ms", "through_ms", "current", "complete_ms",
 ]  # fmt: skip
 VALUES: list[Any] = [
     7,
@@ -49,6 +49,7 @@ VALUES: list[Any] = [
     {"d": {"spare_bytes": -9, "retained_bytes": 0, "log": "x", "status": "lost", "lost_in_s": 0}},
     [{"percent": -5, "held": 1 << 50, "reading": 1 << 50}],
     [{"percent": 1e15}, {}],
+    {"d": {"through_ms": -1}},
 ]
 
 

@@ -45,10 +45,15 @@ class RemoteState:
     wrong: int = 0  # tables with errors, which the task continues without
 
 
-def read_state(status: Mapping[str, Any]) -> RemoteState:
-    """Return a connector's state: its worst task's, or its own if it has no task or has failed."""
+def read_state(status: Mapping[str, Any], task: int | None = None) -> RemoteState:
+    """Return a connector's state: its worst task's, or its own if it has no task or has failed.
+
+    With the number of a task it is the state of that task.
+    """
     connector = status["connector"]
-    states = [connector, *status["tasks"]] if connector["state"] == FAILED else status["tasks"]
+    states = [one for one in status["tasks"] if task is None or one["id"] == task]
+    if connector["state"] == FAILED and task is None:
+        states.insert(0, connector)
     told = min(states or [connector], key=lambda one: _rank(one["state"]))
     tables = status.get("tables_with_errors")  # Connect's own workers do not report it
     count = tables.get("count") if isinstance(tables, dict) else None

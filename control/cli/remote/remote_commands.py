@@ -20,7 +20,9 @@ from wrackline.control.cli.remote.worker_client import WorkerClient, path_of
 from wrackline.control.cli.terminal.output import Json, Options, print_json, say
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.terminal_text import escape, escape_lines
+from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, TARGET_TASK
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define, error_text
+from wrackline.schemas.kafka.board_records import Half
 from wrackline.schemas.pipelines.pipeline import parse, read_file
 from wrackline.schemas.redaction import shown_name
 
@@ -43,6 +45,7 @@ NO_NAME = define(
     hint='give it a name: in a pipeline\'s file name = "shop", in JSON {{"name": "shop", "config": {{...}}}}',
 )
 
+_TASKS: Final = {Half.SOURCE: SOURCE_TASK, Half.TARGET: TARGET_TASK}
 _LOOK: Final = 0.1  # seconds between two looks; Connect's REST reports no events
 _clock = time.monotonic
 _STYLES: Final = {"RUNNING": "green", "FAILED": "bold red", "PAUSED": "yellow", "STOPPED": "yellow"}
@@ -76,13 +79,20 @@ Wait = Annotated[
 ]
 
 
-def _command(verb: Verb, meaning: str) -> Callable[..., None]:
-    """Make the command that sends a verb that has no flags of its own."""
+HalfFlag = Annotated[
+    Half | None,
+    typer.Option("--half", help="Only one half: source (database to Kafka) or target (Kafka to target)."),
+]
 
-    def send(
+
+def _command(verb: Verb, meaning: str) -> Callable[..., None]:
+    """Make the command that sends a verb to a connector, or to one half of it."""
+
+    def send(  # noqa: PLR0913 - each is a flag
         context: typer.Context,
         which: Which,
         *,
+        half: HalfFlag = None,
         wait: Wait = None,
         rest: Rest = worker_access.HERE,
         user: User = None,
@@ -90,7 +100,8 @@ def _command(verb: Verb, meaning: str) -> Callable[..., None]:
         json: Json = False,
     ) -> None:
         context.ensure_object(Options).json = json
-        _tell(verb, which, _worker(rest, user, ca), wait, json=json)
+        task = None if half is None else _TASKS[half]
+        _tell(verb, which, _worker(rest, user, ca), wait, json=json, task=task)
 
     send.__name__, send.__doc__ = verb, meaning
     return send
@@ -100,7 +111,21 @@ pause = _command(
     Verb.PAUSE, "Pause a connector: its process ends, and the source keeps the log in the meantime."
 )
 resume = _command(Verb.RESUME, "Resume a paused or stopped connector.")
-stop = _command(Verb.STOP, "Stop a connector: it has no task, so that its positions can be edited.")
+
+
+def stop(
+    context: typer.Context,
+    which: Which,
+    *,
+    wait: Wait = None,
+    rest: Rest = worker_access.HERE,
+    user: User = None,
+    ca: Ca = None,
+    json: Json = False,
+) -> None:
+    """Stop a connector: it has no task, so that its positions can be edited."""
+    context.ensure_object(Options).json = json
+    _tell(Verb.STOP, which, _worker(rest, user, ca), wait, json=json)
 
 
 def restart(  # noqa: PLR0913 - each is a flag
@@ -194,18 +219,25 @@ def _worker(rest: str, user: str | None, ca: Path | None) -> WorkerClient:
 
 
 def _tell(
-    verb: Verb, which: str, worker: WorkerClient, wait: int | None, *, json: bool, only_failed: bool = False
+    verb: Verb,
+    which: str,
+    worker: WorkerClient,
+    wait: int | None,
+    *,
+    json: bool,
+    only_failed: bool = False,
+    task: int | None = None,
 ) -> None:
     """Send a verb, and wait for its end if the caller wants that."""
     name = _name(which)
-    before = worker.state(name)
+    before = worker.state(name, task)
     if verb is Verb.RESTART:
         flags = f"includeTasks=true&onlyFailed={'true' if only_failed else 'false'}"
         worker.ask("POST", f"{path_of(name)}/restart?{flags}")
     else:
-        worker.ask("PUT", f"{path_of(name)}/{verb}")
+        worker.ask("PUT", f"{path_of(name)}{'' if task is None else f'/tasks/{task}'}/{verb}")
     course = VerbCourse(verb, before.state, only_failed)
-    found = before if wait is None else _wait_for_end(course, lambda: worker.state(name), name, wait)
+    found = before if wait is None else _wait_for_end(course, lambda: worker.state(name, task), name, wait)
     if json:
         print_json({"name": name, "asked": verb, **({} if wait is None else _fields(found))})
     elif wait is None:

@@ -8,6 +8,7 @@ worker keeps its code; Kafka Connect's own errors have none, and get one here.
 import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from http.client import HTTPException, HTTPMessage
 from types import MappingProxyType
 from typing import IO, Any, Final, TypeVar
@@ -87,9 +88,9 @@ class WorkerClient:
         """The worker's address."""
         return self._access.url
 
-    def state(self, name: str) -> RemoteState:
-        """Return a connector's state."""
-        return self._read_as(read_state, f"{path_of(name)}/status")
+    def state(self, name: str, task: int | None = None) -> RemoteState:
+        """Return a connector's state, or that of one of its tasks."""
+        return self._read_as(partial(read_state, task=task), f"{path_of(name)}/status")
 
     def states(self) -> Mapping[str, RemoteState]:
         """Return each connector's state, by name."""

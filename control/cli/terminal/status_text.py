@@ -105,6 +105,8 @@ def details(status: PipelineStatus, table: str, look: StatusStyle) -> Iterator[T
     ways = f"{_count(target['behind'])} offsets behind"
     since = f", for {duration_text(target['behind_s'] * 1000)}" if target["behind_s"] else ""
     yield Text.assemble("  target   ", _style(target["standing"]), f"; {ways}{since}")
+    if target["freshness_ms"] is not None:
+        yield Text(f"  fresh    complete as the database was {duration_text(target['freshness_ms'])} ago")
     lag = target["lag_ms"]
     if lag is not None:
         publish, wait, merge, whole = (duration_text(lag[of]) for of in ("publish", "wait", "merge", "whole"))
@@ -150,6 +152,9 @@ def heads(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
         yield Text.assemble(("target", "bold"), "  none: the pipeline ends in Kafka")
     else:
         runs = f"pid {target['pid']}, for {_ago(target['began_ms'], look)}"
+        known = [table["freshness_ms"] for table in target["tables"].values()]
+        oldest = max((one for one in known if one is not None), default=None)
+        runs += "" if oldest is None else f"; complete as the database was {duration_text(oldest)} ago"
         yield Text(f"{status.pipeline} into {target['target']}: the consumer runs, {runs}")
         if target["error"]:
             yield Text.assemble("  ", (error_text(target["error"]), "yellow"))

@@ -5,6 +5,7 @@
     GET  /console/p/{name}/t/{table}        one of its tables
     GET  /console/p/{name}/settings         its settings, secrets masked
     POST /console/p/{name}/do/{verb}        pause, resume, stop, restart
+    POST /console/p/{name}/tasks/{task}/do/{verb}    pause, resume of one half alone
     POST /console/p/{name}/t/{table}/do/{verb}    pause, resume, retry
     POST /console/theme/{theme}             light, dark, or as the system has it
     GET  /console/static/{file}
@@ -39,9 +40,10 @@ from wrackline.control.console.table_page import table_page
 from wrackline.control.console.workers.workers_routes import add_workers
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connectors import Connectors
+from wrackline.control.runtime.rest.routes.connector_routes import restart_connector
 from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews
-from wrackline.producers.connect.restart_policy import DesiredState, TaskState
+from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.redaction import shown_name
@@ -56,6 +58,7 @@ _VERBS: Final = {
     "stop": DesiredState.STOP,
     "restart": DesiredState.RESTART,
 }
+_HALF_VERBS: Final = ("pause", "resume")
 _TABLE_VERBS: Final = tuple(wish.value for wish in TableWish)
 
 
@@ -75,6 +78,7 @@ def routes(crew: Connectors, views: WorkerViews) -> APIRouter:
     add_shapes(made, pages)
     _add_pages(made, pages)
     _add_actions(made, crew, pages)
+    _add_half_actions(made, crew, pages)
     add_bulk(made, pages)
     add_rows(made, pages)
     add_log(made, pages)
@@ -155,8 +159,9 @@ def _add_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:
         if name not in crew.names() or verb not in _VERBS:
             return pages.page(request, "missing.html", 404, what=f"{shown_name(name)} that could do this")
         try:
-            rests = crew.standing(name).state in (TaskState.PAUSED, TaskState.STOPPED)
-            if not (rests and verb == "restart"):  # as by REST, only resuming wakes it
+            if verb == "restart":
+                restart_connector(crew, name)
+            else:
                 crew.wish(name, _VERBS[verb])
         except WracklineError as error:
             return pages.trouble(request, name, error)
@@ -183,3 +188,18 @@ def _add_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:
             THEME_COOKIE, theme, max_age=_YEAR_S, path="/console", httponly=True, samesite="strict"
         )
         return answer
+
+
+def _add_half_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:
+    @made.post("/p/{name}/tasks/{task}/do/{verb}")
+    def act_on_half(request: Request, name: str, task: int, verb: str) -> Response:
+        """Pause or resume one half, and show the pipeline again."""
+        if name not in crew.names() or verb not in _HALF_VERBS:
+            return pages.page(request, "missing.html", 404, what=f"{shown_name(name)} that could do this")
+        try:
+            if task not in crew.standing(name).tasks:
+                return pages.page(request, "missing.html", 404, what=f"task {task} of {shown_name(name)}")
+            crew.wish(name, _VERBS[verb], task)
+        except WracklineError as error:
+            return pages.trouble(request, name, error)
+        return RedirectResponse(f"/console/p/{quote(name, safe='')}", 303)

@@ -4,6 +4,7 @@
     target half -> target_report ->      "       ->            "            -> board_follower  a worker
 
 source_report, target_report    what a half reports: pure, but for its clock
+board_progress                  how far the source half is, for the target half
 half_standing                   the state of its process
 range_report                    how far each key range of a table under way is
 board_changes                   which records are due: those that differ, and a sign of life; pure

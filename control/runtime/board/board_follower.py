@@ -121,9 +121,13 @@ class BoardFollower:
 
     @contextmanager
     def held(self, pipeline: str) -> Iterator[Mapping[Half, HalfBoard]]:
-        """Yield both halves of a pipeline; nothing is taken until the block is left."""
+        """Yield both halves of a pipeline as they are now; a page of many tables keeps nobody waiting."""
         with self._lock:
-            yield {half: self._board.half(pipeline, half) for half in Half}
+            known = {half: self._board.half(pipeline, half) for half in Half}
+            copies = {
+                half: HalfBoard(one.report, one.heard_ms, dict(one.tables)) for half, one in known.items()
+            }
+        yield copies
 
     def receipts(self, pipeline: str) -> Sequence[Receipt]:
         """Return the newest requests of a pipeline."""

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard, HalfState
 
-_RECENT_MS: Final = 30_000  # a merge counts for so long as how late the copy is
 _READING: Final = frozenset({"queued", "snapshotting", "refreshing"})
 _EVERY_MS, _SAMPLES = 2_000, 450  # a quarter of an hour
 _MINUTE_MS, _MINUTES = 60_000, 1_440  # a day
@@ -42,7 +41,7 @@ def summarise(halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
     """Add up both halves."""
     source, target = halves[Half.SOURCE], halves[Half.TARGET]
     behind = [table["behind"] for table in target.tables.values() if table.get("behind") is not None]
-    late = [late_ms(table, at_ms) for table in target.tables.values()]
+    late = [found for name in target.tables if (found := late_ms(target, name, at_ms)) is not None]
     databases = source.report.get("databases", {}).values()
     errors = [
         *_half_errors(halves),
@@ -77,12 +76,18 @@ def _half_errors(halves: Mapping[Half, HalfBoard]) -> Sequence[Document]:
     return [half.report["error"] for half in halves.values() if half.report.get("error")]
 
 
-def late_ms(table: Mapping[str, Any], at_ms: int) -> int:
-    """Return how late a table of the target is: what waits, or what came a moment ago."""
-    waits = int(table["behind_s"] * 1000) + max(0, at_ms - table["at_ms"]) if table.get("behind_s") else 0
-    merged, lag = table.get("merged_ms"), table.get("lag_ms")
-    recent = lag["whole"] if lag and merged and at_ms - merged < _RECENT_MS else 0
-    return max(waits, recent)
+def late_ms(target: HalfBoard, name: str, at_ms: int) -> int | None:
+    """Return how late a table of the target is: since the moment through which it is complete.
+
+    Where no source half reports that moment: how long its oldest event waits, or how late the newest was.
+    """
+    if (complete := target.complete_ms(name)) is not None:
+        return max(0, at_ms - complete)
+    table = target.tables.get(name, {})
+    if waits := table.get("behind_s"):
+        return int(waits * 1000) + max(0, at_ms - int(table["at_ms"]))
+    lag: Mapping[str, int] = table.get("lag_ms") or {}
+    return lag.get("whole")
 
 
 def _total(numbers: Any) -> int | None:  # noqa: ANN401 - an iterable of numbers that may be missing
@@ -108,9 +113,13 @@ class PipelineHistory:
         self._minutes: deque[PastMinute] = deque(maxlen=_MINUTES)
         self._late_ms: int | None = None  # the most since the last minute began
 
+    def is_due(self, at_ms: int) -> bool:
+        """Whether enough time has passed since the last one."""
+        return not self._samples or at_ms - self._samples[-1].at_ms >= _EVERY_MS
+
     def add(self, summary: PipelineSummary) -> None:
-        """Take one; it counts where enough time has passed."""
-        if not self._samples or summary.at_ms - self._samples[-1].at_ms >= _EVERY_MS:
+        """Take one; it counts where it is due."""
+        if self.is_due(summary.at_ms):
             self._samples.append(summary)
             self._late_ms = max(
                 (ms for ms in (self._late_ms, summary.late_ms) if ms is not None), default=None

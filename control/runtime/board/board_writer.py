@@ -26,7 +26,7 @@ from wrackline.schemas.settings.settings_registry import Values
 
 EVERY_S: Final = 2.0
 _LAST_S: Final = 2.0  # for the last report, when the half ends
-_LEAVE_S: Final = 5.0
+_LEAVE_S: Final = 5.0  # for all that is left to do at its end; where Kafka has not answered, _LAST_S
 _LOG: Final = logging.getLogger(__name__)
 
 Look = Callable[[bool], HalfLook]  # all tables, or those that may have changed since the last look
@@ -45,7 +45,7 @@ def written_board(
         yield
     finally:
         writer.ending.set()
-        thread.join(_LEAVE_S)
+        thread.join(_LEAVE_S if writer.last_code is None else _LAST_S)
 
 
 class _Writer:
@@ -59,7 +59,7 @@ class _Writer:
         self._client = Client(values.below("kafka."), values.integer("max.row.bytes"))
         self._changes = BoardChanges(values.text("name"), half)
         self._whole = True  # whether the next look is at all tables
-        self._last_code: str | None = None
+        self.last_code: str | None = None
 
     def run(self) -> None:
         producer: Producer | None = None
@@ -72,7 +72,7 @@ class _Writer:
                     producer = self._prepared()
                 if producer is not None:
                     self._write(producer)
-                    self._last_code = None
+                    self.last_code = None
             except WracklineError as error:
                 self._note(error)
                 ended = ended or self.ending.wait(EVERY_S)
@@ -117,6 +117,6 @@ class _Writer:
 
     def _note(self, error: WracklineError) -> None:
         """Report it once; the half itself reports that Kafka is away."""
-        if error.code != self._last_code and not isinstance(error, Transient):
+        if error.code != self.last_code and not isinstance(error, Transient):
             self._tell(error)
-        self._last_code = error.code
+        self.last_code = error.code

@@ -6,8 +6,7 @@ among them, nor is a renamed one whose rows the settings do not read again under
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from wrackline.consumers.drive.departures import GoneTable, SourceNews
@@ -15,28 +14,24 @@ from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.snapshot.table_state import TableStatus
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard, HalfState
-from wrackline.schemas.settings.settings_registry import Values
 
 _PATIENCE_S: Final = 10.0  # for the first look, which a run with --once needs
 _LOOK_S: Final = 0.05
 
 
-@contextmanager
-def followed_departures(values: Values) -> Iterator[Callable[[], SourceNews | None]]:
-    """Follow the board until the block ends; yield what says which tables are gone, None: not known yet."""
-    name, deadline = values.text("name"), time.monotonic() + _PATIENCE_S
-    with closing(BoardFollower()) as boards:
-        boards.follow(name, values)
+def gone_tables(boards: BoardFollower, name: str) -> Callable[[], SourceNews | None]:
+    """Return what says which tables are gone; None: not known yet."""
+    deadline = time.monotonic() + _PATIENCE_S
 
-        def news() -> SourceNews | None:
-            while not boards.is_read(name):
-                if time.monotonic() > deadline:
-                    return None
-                time.sleep(_LOOK_S)
-            with boards.held(name) as halves:
-                return source_news(halves[Half.SOURCE], now_ms())
+    def news() -> SourceNews | None:
+        while not boards.is_read(name):
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(_LOOK_S)
+        with boards.held(name) as halves:
+            return source_news(halves[Half.SOURCE], now_ms())
 
-        yield news
+    return news
 
 
 def source_news(source: HalfBoard, at_ms: int) -> SourceNews:

@@ -13,7 +13,7 @@ from wrackline.control.runtime.board.range_report import RangeReport
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.contract.first_reads import FirstReads
 from wrackline.producers.contract.steps import Saved
-from wrackline.producers.observe.status_document import databases_document, events_by_table
+from wrackline.producers.observe.status_document import databases_document, events_of
 from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.task.task_observers import Health
@@ -63,57 +63,44 @@ class SourceReport:
     def look(self, whole: bool) -> HalfLook:  # noqa: FBT001 - the board's writer calls it so
         """Return the half, and all of its tables or those that have changed."""
         measures = self._measures
-        databases = databases_document(measures)
-        states: dict[TableId, Mapping[str, Any]] = {}
+        databases = databases_document(measures)  # first: a table that is set aside later is not in it
         for partition, figures in measures.figures().items():
-            states |= figures.tables.states()
             place = figures.position
             databases[partition.database]["position"] = None if place is None else self._place(place.saved())
         reads: defaultdict[TableId, list[ReadUnderWay]] = defaultdict(list)
         for read in measures.reads_under_way():
             reads[read.table].append(read)
-        changed = measures.take_changed()
-        events = events_by_table(measures)
-        wanted = {*states, *events} if whole else {*changed, *self._ranges, *reads}
+        wanted = {*measures.take_changed(), *(measures.known() if whole else ()), *self._ranges, *reads}
         half = {
             **self.standing.document(),
             "kind": self._kind,
             "events": measures.events,
             "databases": databases,
         }
-        return HalfLook(
-            half,
-            {
-                self._name(table, states.get(table, {})): self._table(
-                    table, states, events.get(table, {}), reads.get(table, ())
-                )
-                for table in wanted
-            },
-        )
+        tables = {self._name(table): self._table(table, reads.get(table, ())) for table in wanted}
+        return HalfLook(half, tables)
 
-    def _name(self, table: TableId, state: Mapping[str, Any]) -> str:
+    def _name(self, table: TableId) -> str:
         """Return its topic's name without the server; its own where that topic is another table's."""
-        if (_reason(state) or {}).get("code") == COLLISION.code:
+        if (_reason(self._state(table) or {}) or {}).get("code") == COLLISION.code:
             return str(table)
         return table_topic(self._server, table, self._naming).partition(".")[2]
 
-    def _table(
-        self,
-        table: TableId,
-        states: Mapping[TableId, Mapping[str, Any]],
-        events: Mapping[str, int],
-        reads: Sequence[ReadUnderWay],
-    ) -> Document | None:
-        state = states.get(table)
+    def _state(self, table: TableId) -> Mapping[str, Any] | None:
+        known = (figures.tables.state(table) for figures in self._measures.figures().values())
+        return next((one for one in known if one is not None), None)
+
+    def _table(self, table: TableId, reads: Sequence[ReadUnderWay]) -> Document | None:
+        state, events = self._state(table), events_of(self._measures, table)
         if state is None and not events:
             return None
         shown = table_progress(str(table), {"status": "streaming"} if state is None else state)
         left, ranges = self._seconds_left(table, shown), self._ranges_of(table, state or {}, reads)
-        shown |= {"seconds_left": left, "events": dict(events), **ranges}
+        shown |= {"seconds_left": left, "events": events, **ranges}
         if shown["renamed_to"] is not None:
             new = TableId(*shown["renamed_to"])
             # else the copy of the old name has rows that the topic of the new one never gets
-            shown |= {"renamed_to": self._name(new, states.get(new) or {}), "dropped": self._reads_whole(new)}
+            shown |= {"renamed_to": self._name(new), "dropped": self._reads_whole(new)}
         return shown
 
     def _ranges_of(

@@ -10,7 +10,7 @@ from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.status import table_documents
 from wrackline.control.runtime.board.board_changes import HalfLook
 from wrackline.control.runtime.board.half_standing import HalfStanding
-from wrackline.schemas.kafka.board_records import HalfState
+from wrackline.schemas.kafka.board_records import HalfBoard, HalfState
 
 
 class TargetReport:
@@ -38,8 +38,14 @@ class TargetReport:
                 away = figures.outage
                 self.standing.becomes(HalfState.RUNNING if away is None else HalfState.RECOVERING, away)
         half = {**self.standing.document(), "target": self._kind, "outages": figures.outages}
+        half["through_ms"] = figures.through_ms  # before the tables are asked whether they are current
         changed = figures.take_changed()
         return HalfLook(half, table_documents(figures, None if whole else changed))
+
+    def earlier(self, half: HalfBoard) -> None:
+        """Take what an earlier process has reported: a table that is stuck since then stays so."""
+        complete = {name: half.complete_ms(name) for name in half.tables}
+        self._figures.remember({name: at_ms for name, at_ms in complete.items() if at_ms is not None})
 
     def ends(self) -> None:
         """Take that it merges no more."""

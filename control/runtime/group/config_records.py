@@ -3,7 +3,7 @@
     coordinator         {"worker", "url", "term", "users", "secret"}  the writing worker; whether users log in
                                                 there; the secret of the console's sessions, passed on by each
     connector-<name>    {"config", "cut"}           the settings as they came, references unresolved
-    target-<name>       {"state"}                   STARTED, PAUSED, STOPPED
+    target-<name>       {"state", "paused"}         STARTED, PAUSED, STOPPED; tasks that are paused alone
     task-<name>-0       {"slot"}                    which partition of <group>-tasks it belongs to
     restart-<name>      {"at", "task"}              a message: nothing of it is kept; no task means all
     draft-default-<id>  {"name", "config", …}       a pipeline that is not made yet (`draft_records.py`)
@@ -13,8 +13,8 @@ configuration from the next, also for a connector that was deleted and made agai
 read is skipped and reported: one connector's fault must not stop the others.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
@@ -53,6 +53,22 @@ class Connector:
     cut: int
     wish: DesiredState
     slot: int
+    resting: frozenset[int] = frozenset()  # tasks that are paused while the others run
+
+    def task_wish(self, task: int) -> DesiredState:
+        """Return what is wished of one task."""
+        rests = self.wish is DesiredState.RUN and task in self.resting
+        return DesiredState.PAUSE if rests else self.wish
+
+    def wished(self, wish: DesiredState, task: int | None, tasks: Collection[int]) -> "Connector":
+        """Return it after a wish for all of its tasks, or for one; the wish is to run or to pause it."""
+        if task is None:
+            return replace(self, wish=wish, resting=frozenset())
+        resting = {one for one in tasks if self.task_wish(one) is not DesiredState.RUN} - {task}
+        resting |= {task} if wish is DesiredState.PAUSE else set()
+        if resting == set(tasks):
+            return replace(self, wish=DesiredState.PAUSE, resting=frozenset())
+        return replace(self, wish=DesiredState.RUN, resting=frozenset(resting))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +96,10 @@ class GroupConfig:
         self.office: CoordinatorTerm | None = None
         self.drafts: dict[str, StoredDraft] = {}
         self._configs: dict[str, tuple[Mapping[str, str], int]] = {}
-        self._wishes: dict[str, DesiredState] = {}
+        self._wishes: dict[str, tuple[DesiredState, frozenset[int]]] = {}
         self._slots: dict[str, int] = {}
-        self._connectors: Mapping[str, Connector] | None = None  # what they add up to, until the next record
+        self._connectors: Mapping[str, Connector] = {}  # what they added up to at the last question
+        self._news: set[str] = set()  # connectors with records since
 
     def apply(self, key: bytes, value: bytes | None, offset: int = 0) -> Restart | None:
         """Take the next record, which is at this offset; return what it restarts.
@@ -91,18 +108,25 @@ class GroupConfig:
         """
         document = None if value is None else orjson.loads(value)
         kind, _, name = key.decode().partition("-")
-        self._connectors = None
         match kind:
             case "coordinator" if document is not None:
                 self.office = _read_term(document)
             case "connector":
+                self._news.add(name)
                 _update(
                     self._configs, name, document, lambda read: (_texts(read["config"]), number(read["cut"]))
                 )
             case "target":
-                _update(self._wishes, name, document, lambda read: _WISHES[read["state"]])
+                self._news.add(name)
+                _update(
+                    self._wishes,
+                    name,
+                    document,
+                    lambda read: (_WISHES[read["state"]], frozenset(map(number, read.get("paused", ())))),
+                )
             case "task":
                 of = name.removesuffix(f"-{TASK}")
+                self._news.add(of)
                 _update(self._slots, of, document, lambda read: slot_of(read["slot"]))
             case draft_records.KIND:
                 of = draft_records.id_of(name)
@@ -118,13 +142,13 @@ class GroupConfig:
 
     @property
     def connectors(self) -> Mapping[str, Connector]:
-        """The connectors that exist."""
-        if self._connectors is None:
-            self._connectors = {
-                name: Connector(name, config, cut, self._wishes[name], self._slots[name])
-                for name, (config, cut) in self._configs.items()
-                if name in self._wishes and name in self._slots
-            }
+        """The connectors that exist; one without news is the same object as before."""
+        if self._news:
+            found = {name: one for name, one in self._connectors.items() if name not in self._news}
+            for name in self._news & self._configs.keys() & self._wishes.keys() & self._slots.keys():
+                (config, cut), (wish, resting) = self._configs[name], self._wishes[name]
+                found[name] = Connector(name, config, cut, wish, self._slots[name], resting)
+            self._connectors, self._news = found, set()
         return self._connectors
 
 
@@ -140,20 +164,26 @@ def connector_record(connector: Connector) -> list[Change]:
     config = {"config": dict(connector.config), "cut": connector.cut}
     return [
         (f"connector-{connector.name}".encode(), orjson.dumps(config)),
-        wish_record(connector.name, connector.wish),
+        wish_record(connector),
         (f"task-{connector.name}-{TASK}".encode(), orjson.dumps({"slot": connector.slot})),
     ]
 
 
-def wish_record(name: str, wish: DesiredState) -> Change:
-    """Record the state that it is to have."""
-    return f"target-{name}".encode(), orjson.dumps({"state": _STATES[wish]})
+def wish_record(connector: Connector) -> Change:
+    """Record the state that it is to have, and its tasks that are to rest meanwhile."""
+    wished = {"state": _STATES[connector.wish], "paused": sorted(connector.resting)}
+    return f"target-{connector.name}".encode(), orjson.dumps(wished)
 
 
 def removal_records(name: str) -> list[Change]:
     """Remove a connector."""
     keys = (f"connector-{name}", f"target-{name}", f"restart-{name}", f"task-{name}-{TASK}")
     return [(key.encode(), None) for key in keys]
+
+
+def is_draft(key: bytes) -> bool:
+    """Whether a record is that of a draft."""
+    return key.startswith(f"{draft_records.KIND}-".encode())
 
 
 def draft_removal(draft_id: str) -> Change:

@@ -1,7 +1,7 @@
 """A group's connectors, as REST needs them: what every worker knows, and what its coordinator changes.
 
     GET      from what this worker has read of the group
-    others   by the coordinator: decided on what it has read, written, and read again before it answers
+    others   by the coordinator: decided on what it has read, and written before it answers
 
 In: what is read (`worker_tasks.py`), and the writer while this worker is the coordinator.  Out: what
 `control/runtime/rest/routes/connector_routes.py` needs, on any thread.  One change is made at a time.
@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from threading import Event, Lock
 from typing import Final, NamedTuple
@@ -19,13 +20,13 @@ import orjson
 
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.group import config_records
-from wrackline.control.runtime.group.config_records import SLOTS, Change, Connector
+from wrackline.control.runtime.group.config_records import SLOTS, Change, Connector, is_draft
 from wrackline.control.runtime.group.coordinator_writer import PATIENCE, CoordinatorWriter
 from wrackline.control.runtime.group.follower import Follower
 from wrackline.control.runtime.group.group_settings import WorkerGroup
 from wrackline.control.runtime.group.slots import slot_for
 from wrackline.control.runtime.group.threads import Threads
-from wrackline.control.runtime.group.worker_tasks import WorkerTasks
+from wrackline.control.runtime.group.worker_tasks import WorkerTasks, task_numbers
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import (
     NO_CONNECTOR,
@@ -214,7 +215,7 @@ class GroupConnectors:
         if known is None:
             new = self._placed(Connector(name, config, cut, wish or DesiredState.RUN, COORDINATORS_SLOT))
         else:
-            new = Connector(name, config, cut, known.wish, known.slot)
+            new = replace(known, config=config, cut=cut)
 
         def heard(now: Connector | None) -> bool:
             return now is not None and now.cut == cut
@@ -236,7 +237,7 @@ class GroupConnectors:
             self._shown.pop(name, None)
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
-        """Have it run, pause, stop or start again, soon; or only one of its tasks start again."""
+        """Have it run, pause, stop or start again, soon; or one of its tasks run, pause or start again."""
         with self._lock:
             known = self._connector(name)
             if wish is DesiredState.RESTART:
@@ -245,14 +246,17 @@ class GroupConnectors:
                     [config_records.restart_record(name, time.time_ns() // 1_000_000, task)],
                     lambda _: True,
                 )
-            elif wish is not known.wish:
-                new = Connector(name, known.config, known.cut, wish, known.slot)
-                new = (
-                    self._placed(new) if wish is DesiredState.RUN else new
-                )  # it has no process that would move
-                self.write(
-                    name, config_records.connector_record(new), lambda now: now is None or now.wish is wish
-                )
+                return
+            new = known.wished(wish, task, task_numbers(known))
+            if new == known:
+                return
+            if new.wish is DesiredState.RUN and known.wish is not DesiredState.RUN:
+                new = self._placed(new)  # it has no process that would move
+            self.write(
+                name,
+                config_records.connector_record(new),
+                lambda now: now is None or (now.wish, now.resting) == (new.wish, new.resting),
+            )
 
     def edit_offsets(
         self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
@@ -291,15 +295,20 @@ class GroupConnectors:
         self._follower.wait_for(lambda: len(self._hands.owners()) == SLOTS, _SETTLE)
         known = self._hands.connectors()
         slot = slot_for(connector.name, known, self._hands.owners())
-        return Connector(connector.name, connector.config, connector.cut, connector.wish, slot)
+        return replace(connector, slot=slot)
 
     def write(self, name: str, changes: Sequence[Change], heard: Callable[[Connector | None], bool]) -> None:
-        """Write as the coordinator, in one transaction, and wait until this worker has read it."""
+        """Write as the coordinator, in one transaction, and wait until it counts on this worker.
+
+        A connector's records count when they are committed.  A draft's count when they are read, because its
+        version is their offset.
+        """
         if not self._holds:
             unknown = NO_COORDINATOR()
             raise unknown
         try:
-            self._pen.write(changes)
+            with self._hands.written([one for one in changes if not is_draft(one[0])]):
+                self._pen.write(changes)
         finally:
             self._holds &= self._pen.office is not None  # else it is lost, or must be taken again
         if not self._follower.wait_for(lambda: heard(self._hands.connectors().get(name)), PATIENCE):

@@ -7,8 +7,9 @@ to end holds no lock meanwhile.
 """
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Event, RLock
 from typing import Final
@@ -56,10 +57,18 @@ _KILLED: Final = 2.0  # seconds from a kill to the end of a process
 class _OwnTasks:
     """A connector's tasks that the supervisor has."""
 
-    cut: int
-    wish: DesiredState
+    connector: Connector  # as it was when it was settled
     claim: int
-    tasks: Sequence[str]
+    tasks: Mapping[str, DesiredState]  # with what is wished of each
+
+
+@dataclass(slots=True)
+class _OwnChange:
+    """A record that this worker writes; `counts`: what it says is done."""
+
+    key: bytes
+    value: bytes | None
+    counts: bool = False
 
 
 class WorkerTasks:
@@ -79,6 +88,7 @@ class WorkerTasks:
         self._own: frozenset[int] = frozenset()
         self._tasks: dict[str, _OwnTasks] = {}  # by connector
         self._task_reports: dict[str, TaskReport] = {}
+        self._unread: deque[_OwnChange] = deque()  # what this worker has written, and will read
         self._ready, self._since = False, 0
         self._lock = RLock()
 
@@ -87,7 +97,7 @@ class WorkerTasks:
         with self._lock:
             try:
                 if topic == self._topics.configs:
-                    self._decided(key, value, offset)
+                    self._read(key, value, offset)
                 else:
                     self._reported(key, value)
             except (ValueError, KeyError, TypeError, AttributeError):
@@ -124,7 +134,7 @@ class WorkerTasks:
         for task, taken in claims.items():  # until another worker has the task, it has no owner
             self._report(
                 status_records.task_record(
-                    task, TaskReport(TaskState.STARTING, self._worker, taken.claim, taken.cut)
+                    task, TaskReport(TaskState.STARTING, self._worker, taken.claim, taken.connector.cut)
                 )
             )
 
@@ -134,7 +144,12 @@ class WorkerTasks:
             taken = self._tasks.get(task_of(task)[0])
             if taken is not None:
                 self._task_reports[task] = TaskReport(
-                    standing.state, self._worker, taken.claim, taken.cut, standing.reason, standing.tables
+                    standing.state,
+                    self._worker,
+                    taken.claim,
+                    taken.connector.cut,
+                    standing.reason,
+                    standing.tables,
                 )
                 self._report(status_records.task_record(task, self._task_reports[task]))
 
@@ -163,7 +178,7 @@ class WorkerTasks:
             told = self._heard.tasks.get(task_key(connector.name, number))
             owner = self._heard.owners.get(connector.slot)
         if told is None or told.cut != connector.cut:
-            return ConnectorState(_UNHEARD[connector.wish], None, owner)
+            return ConnectorState(_UNHEARD[connector.task_wish(number)], None, owner)
         return ConnectorState(told.state, told.reason, told.worker, told.tables)
 
     def owners(self) -> Mapping[int, str]:
@@ -192,13 +207,45 @@ class WorkerTasks:
         with self._lock:
             return self._config.office
 
+    @contextmanager
+    def written(self, changes: Iterable[Change]) -> Iterator[None]:
+        """Take what the block commits: from its end on it counts here, though it may be read much later.
+
+        Kafka shows a transaction to readers only when its end is written in each partition, which takes a
+        busy broker half a second.  These records are read in this order, because there is one writer; they
+        are passed over then, or an older one would undo a newer one for a moment.
+        """
+        own = [_OwnChange(*change) for change in changes]
+        with self._lock:
+            self._unread.extend(own)
+        try:
+            yield
+        except BaseException:  # Kafka may have them or not: they count if they are read
+            with self._lock:
+                self._unread = deque(one for one in self._unread if all(one is not other for other in own))
+            raise
+        with self._lock:
+            for one in own:
+                self._count(one)
+
+    def _count(self, one: "_OwnChange", offset: int = 0) -> None:
+        if not one.counts:
+            one.counts = True
+            self._decided(one.key, one.value, offset)
+
+    def _read(self, key: bytes, value: bytes | None, offset: int) -> None:
+        if self._unread and (self._unread[0].key, self._unread[0].value) == (key, value):
+            self._count(self._unread.popleft(), offset)
+        else:
+            self._decided(key, value, offset)
+
     def _decided(self, key: bytes, value: bytes | None, offset: int) -> None:
         again = self._config.apply(key, value, offset)
         taken = None if again is None else self._tasks.get(again.connector)
-        if again is not None and taken is not None and taken.wish is DesiredState.RUN:
+        if again is not None and taken is not None:
             only = None if again.task is None else task_key(again.connector, again.task)
-            for task in taken.tasks:
-                if only in (None, task):
+            for task, wish in taken.tasks.items():
+                if only in (None, task) and wish is DesiredState.RUN:
                     self._supervisor.wish(task, DesiredState.RESTART)
         self._settle()
 
@@ -220,18 +267,21 @@ class WorkerTasks:
             self._let_go(name)
         for name, connector in wanted.items():
             taken = self._tasks.get(name)
+            if taken is not None and taken.connector is connector:
+                continue  # or each record would cost as much as all connectors
             claim = self._heard.next_claim(name) if taken is None else taken.claim
-            begins = self._begins(connector) if taken is None or taken.cut != connector.cut else {}
-            tasks = tuple(begins) if taken is None or begins else taken.tasks
-            self._tasks[name] = _OwnTasks(connector.cut, connector.wish, claim, tasks)
-            for task in () if taken is None else set(taken.tasks) - set(tasks):
+            before: Mapping[str, DesiredState] = {} if taken is None else taken.tasks
+            begins = self._begins(connector) if taken is None or taken.connector.cut != connector.cut else {}
+            tasks = {task: connector.task_wish(task_of(task)[1]) for task in begins or before}
+            self._tasks[name] = _OwnTasks(connector, claim, tasks)
+            for task in before.keys() - tasks.keys():
                 self._task_reports.pop(task, None)
                 self._supervisor.let_go(task)
-            for task, begin in begins.items():
-                self._supervisor.give(task, begin, connector.wish)
-            if taken is not None and not begins and taken.wish is not connector.wish:
-                for task in tasks:
-                    self._supervisor.wish(task, connector.wish)
+            for task, wish in tasks.items():
+                if task in begins:
+                    self._supervisor.give(task, begins[task], wish)
+                elif wish is not before[task]:
+                    self._supervisor.wish(task, wish)
 
     def _let_go(self, name: str) -> list[Event]:
         taken = self._tasks.pop(name)

@@ -25,9 +25,10 @@ from wrackline.consumers.kafka.record_reader import RecordReader
 from wrackline.consumers.kafka.topic_offsets import Ends, TopicOffsets
 from wrackline.consumers.kafka.wish_topic import WishTopic
 from wrackline.consumers.observe.figures import ConsumerFigures
-from wrackline.consumers.observe.offset_poll import OffsetPoll
+from wrackline.consumers.observe.offset_poll import OffsetPoll, OffsetQuestions
+from wrackline.control.runtime.board.board_progress import followed_board, source_progress
 from wrackline.control.runtime.board.board_writer import written_board
-from wrackline.control.runtime.board.gone_tables import beginnings, followed_departures
+from wrackline.control.runtime.board.gone_tables import beginnings, gone_tables
 from wrackline.control.runtime.board.target_report import TargetReport
 from wrackline.control.runtime.ground.exits import Exit, exit_of_all
 from wrackline.control.runtime.ground.pipeline_access import group_of
@@ -46,7 +47,7 @@ from wrackline.control.runtime.spark.spark_session import open_target
 from wrackline.control.runtime.spark.target_access import target_of
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka import schema_registry
-from wrackline.schemas.kafka.board_records import Half, HalfState
+from wrackline.schemas.kafka.board_records import Half, HalfBoard, HalfState
 from wrackline.schemas.kafka.topic_names import internal_topics
 from wrackline.schemas.pipelines.lineage_names import Located, Locating
 from wrackline.schemas.pipelines.pipeline import Pipeline
@@ -74,16 +75,14 @@ def consume(
     teller, report = ConsumerLog(log, figures), TargetReport(kind, figures, tell)
     with log_libraries(log, values.redactor.clean), ExitStack() as opened:
         opened.enter_context(sent_lines(values, Half.TARGET))
-        policy = Departures(DropRules.of(values), opened.enter_context(followed_departures(values)), now_ms)
-        opened.enter_context(
-            written_board(
-                values,
-                Half.TARGET,
-                report.look,
-                teller.warned,
-                lambda half: policy.remember(beginnings(half)),
-            )
-        )
+        boards = opened.enter_context(followed_board(values))
+        policy = Departures(DropRules.of(values), gone_tables(boards, values.text("name")), now_ms)
+
+        def earlier(half: HalfBoard) -> None:
+            policy.remember(beginnings(half))
+            report.earlier(half)
+
+        opened.enter_context(written_board(values, Half.TARGET, report.look, teller.warned, earlier))
         opened.enter_context(report.standing.until_its_end())
         opened.callback(report.ends)
         lineage = opened.enter_context(report_run(values, "consume", log, streams=not once))
@@ -109,7 +108,9 @@ def consume(
             claim.take()
             return found
 
-        look = OffsetPoll(ends, asks.first_offsets, asks.written, naming.form(server), figures, teller.warned)
+        progress = source_progress(boards, values.text("name"))
+        ask = OffsetQuestions(ends, asks.first_offsets, asks.written, progress)
+        look = OffsetPoll(ask, naming.form(server), figures, teller.warned)
         topic = internal_topics(group_of(values.text("name"))).wishes
         wishes = opened.enter_context(closing(WishTopic(client_settings(given), topic, figures.pause)))
         leaving = CopyRemover(policy, place, asks.marks, claim.hold)

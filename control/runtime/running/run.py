@@ -228,7 +228,7 @@ def _begin(
     owner = assembly.TaskOwner(group_of(name), TASK, ownership.newest, claimed=generation)
     moments = Clocks(time.monotonic, now_ms, random.random)
     with ExitStack() as opened:
-        opened.enter_context(poll_logs(source, narration.confirmed, narration.log_state))
+        opened.enter_context(poll_logs(source, narration, now_ms))
         made = assembly.task(plugin, values, owner, narration, moments, stopping)
         return opened.enter_context(made), opened.pop_all()
 

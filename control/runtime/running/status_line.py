@@ -11,6 +11,7 @@ from wrackline.control.runtime.ground.number_text import size_text
 from wrackline.control.runtime.lineage.source_half import SourceHalf
 from wrackline.control.runtime.logs.lines import Log
 from wrackline.producers.contract.optional_parts import LogState
+from wrackline.producers.contract.row_chunks import Mark
 from wrackline.producers.contract.snapshot_requests import Purpose
 from wrackline.producers.contract.steps import Fault, Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
@@ -56,6 +57,14 @@ class Narration:
     def log_state(self, partition: SourcePartition, log: LogState | None) -> None:
         """Pass on how the server sees the log."""
         self._measures.log_state(partition, log)
+
+    def log_end(self, partition: SourcePartition, at_ms: int, end: Mark) -> None:
+        """Pass on where the log ended after a moment."""
+        self._measures.log_end(partition, at_ms, end)
+
+    def reached(self, partition: SourcePartition, position: Position) -> None:
+        """Pass on that all up to a place is in Kafka."""
+        self._measures.reached(partition, position)
 
     def confirmed(self, partition: SourcePartition) -> Position | None:
         """Return the newest position in Kafka, of the positions that this process has seen."""

@@ -133,7 +133,10 @@ def pipeline_status(
     worker, consumer = (half_trouble(name, half, halves[half], at_ms) for half in Half)
     of_target = None
     if has_target:
-        tables = {table: _aged(document, at_ms) for table, document in target.tables.items()}
+        tables = {
+            table: {**_aged(document, at_ms), "freshness_ms": _freshness(target.complete_ms(table), at_ms)}
+            for table, document in target.tables.items()
+        }
         of_target = consumer or {**target.report, "tables": tables}
     return PipelineStatus(
         name,
@@ -173,6 +176,10 @@ def _aged(table: Document, at_ms: int) -> Document:
     """Add the time since the report to what grows with time."""
     passed = max(0, at_ms - table["at_ms"]) / 1000
     return {**table, **{name: round(table[name] + passed, 1) for name in _TIMED if table.get(name)}}
+
+
+def _freshness(complete_ms: int | None, at_ms: int) -> int | None:
+    return None if complete_ms is None else max(0, at_ms - complete_ms)
 
 
 def _idle(databases: Mapping[str, Document], at_ms: int) -> Mapping[str, Document]:

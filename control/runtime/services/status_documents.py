@@ -40,7 +40,7 @@ def lag_document(status: PipelineStatus) -> dict[str, Any]:
         "pipeline": status.pipeline,
         "databases": {name: {word: told[word] for word in words} for name, told in log.items()},
         "tables": {
-            name: {word: told[word] for word in ("behind", "behind_s", "held", "lag_ms")}
+            name: {word: told[word] for word in ("behind", "behind_s", "held", "lag_ms", "freshness_ms")}
             for name in status.tables
             if (told := status.of_target(name)) is not None
         },
@@ -59,6 +59,7 @@ def _table(source: Mapping[str, Any] | None, target: Mapping[str, Any] | None) -
         "behind": target.get("behind"),
         "held": target.get("held"),
         "lag_ms": (target.get("lag_ms") or {}).get("whole"),
+        "freshness_ms": target.get("freshness_ms"),
         "dead_letters": target.get("dead_letters"),
         "errors": [error for error in errors if error],
     }

@@ -77,7 +77,7 @@ class FileConnectors:
         return replace(source, target=self._standings.get(task_key(name, TARGET_TASK), _NEW))
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
-        """Have it run, pause, stop or start again, soon; or only one of its tasks start again."""
+        """Have it run, pause, stop or start again, soon; or one of its tasks run, pause or start again."""
         for number in task_numbers(self._pipelines[name]) if task is None else (task,):
             self._wished(task_key(name, number), wish)
 

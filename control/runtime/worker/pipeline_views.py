@@ -67,7 +67,7 @@ class Followed(NamedTuple):
 
 
 class BoardView(NamedTuple):
-    """A pipeline's board; it must not be kept beyond the block that gave it."""
+    """A pipeline's board."""
 
     followed: Followed
     halves: Mapping[Half, HalfBoard]
@@ -106,7 +106,7 @@ class WorkerViews:
 
     @contextmanager
     def board(self, name: str) -> Iterator[BoardView]:
-        """Yield a pipeline's board; nothing is taken until the block is left."""
+        """Yield a pipeline's board as it is now."""
         followed = self._follow(name)
         with self._boards.held(name) as halves:
             yield BoardView(followed, halves, self._histories.setdefault(name, PipelineHistory()))
@@ -171,10 +171,12 @@ class WorkerViews:
                 self._boards.leave(name)
             followed = list(self._followed)
         for name in filter(self._boards.is_read, followed):
-            with self._boards.held(name) as halves:
-                self._histories.setdefault(name, PipelineHistory()).add(summarise(halves, now_ms()))
-                if (settings := self._followed.get(name)) is not None:
-                    self._notifier.look(name, settings.notices, halves, now_ms())
+            history, at_ms = self._histories.setdefault(name, PipelineHistory()), now_ms()
+            if history.is_due(at_ms):
+                with self._boards.held(name) as halves:
+                    history.add(summarise(halves, at_ms))
+                    if (settings := self._followed.get(name)) is not None:
+                        self._notifier.look(name, settings.notices, halves, at_ms)
 
     def _good(self, name: str) -> Values:
         if name not in self._pipelines.names():
@@ -182,22 +184,25 @@ class WorkerViews:
         return self._pipelines.pipeline(name).good()
 
     def _follow(self, name: str) -> Followed:
+        version, known = self._pipelines.version(name), self._followed.get(name)
+        if known is not None and known.version == version:
+            return known
+        pipeline = self._pipelines.pipeline(name)  # it may read a slow secret, so no other page waits for it
         with self._lock:
-            version, known = self._pipelines.version(name), self._followed.get(name)
-            if known is None or known.version != version:
-                pipeline = self._pipelines.pipeline(name)
-                values, kind = pipeline.good(), pipeline.source or ""
+            known = self._followed.get(name)
+            if known is None or known.version < version:
+                values = pipeline.good()
                 self._boards.follow(name, values)
                 if known is not None:
                     self._leave_lines(known)
                 server, lines = values.text("topic.prefix"), logs_topic(values)
                 known = self._followed[name] = Followed(
-                    version, kind, pipeline.target, server, lines, NoticeSettings.of(values)
+                    version, pipeline.source or "", pipeline.target, server, lines, NoticeSettings.of(values)
                 )
                 if lines is not None:
                     client = Client(values.below("kafka."), values.integer("max.row.bytes"))
                     self._boards.follow_lines(lines, client)
-            return known
+        return known
 
     def _leave_lines(self, followed: Followed) -> None:
         if followed.logs is not None:

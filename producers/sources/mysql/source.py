@@ -24,7 +24,7 @@ from wrackline.producers.sources.mysql.check import check
 from wrackline.producers.sources.mysql.chunks import key_uniqueness
 from wrackline.producers.sources.mysql.chunks.chunks import MySqlReader, chunk_reader
 from wrackline.producers.sources.mysql.chunks.mark_settings import mark_kind, signal_table
-from wrackline.producers.sources.mysql.chunks.marks import MySqlMarks
+from wrackline.producers.sources.mysql.chunks.marks import MySqlFence, MySqlMarks, end_mark
 from wrackline.producers.sources.mysql.chunks.read_session import MySqlReadSession
 from wrackline.producers.sources.mysql.chunks.whole import MySqlWholeReader
 from wrackline.producers.sources.mysql.connect.connect import MySqlServer, query_dicts
@@ -215,6 +215,11 @@ class MySqlSource:
             return None
         with self._connection.lend() as connection:
             return self._log_kept.look(connection, facts_of(connection), confirmed)
+
+    def log_end(self, partition: SourcePartition) -> MySqlFence:
+        """Mark where the log ends."""
+        with self._connection.lend() as connection:
+            return end_mark(connection)
 
     def beat(self, partition: SourcePartition) -> None:
         """Run the heartbeat's query."""

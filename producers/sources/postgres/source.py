@@ -19,7 +19,7 @@ from wrackline.producers.sources.postgres import config, server_objects, slot_ow
 from wrackline.producers.sources.postgres.check import check, check_tables
 from wrackline.producers.sources.postgres.chunks import key_uniqueness
 from wrackline.producers.sources.postgres.chunks.chunks import PgReader, PgReadSession, chunk_reader
-from wrackline.producers.sources.postgres.chunks.marks import PgMarks
+from wrackline.producers.sources.postgres.chunks.marks import PgFence, PgMarks, log_end
 from wrackline.producers.sources.postgres.chunks.whole import PgWholeReader
 from wrackline.producers.sources.postgres.connect import quoting
 from wrackline.producers.sources.postgres.connect.connect import Connection, PgServer
@@ -211,6 +211,11 @@ class PgSource:
         """Look at the slot, which has the confirmed place itself."""
         with self._connection.lend() as connection:
             return slot_health.log_state(connection, self._slot)
+
+    def log_end(self, partition: SourcePartition) -> PgFence:
+        """Mark the end of what is written; a writer of the server soon flushes the rest."""
+        with self._connection.lend() as connection:
+            return log_end(connection, "end")[0]
 
     def beat(self, partition: SourcePartition) -> None:
         """Write a heartbeat into the log."""

@@ -44,6 +44,31 @@ def java_of(pid: int) -> list[int]:
     return [int(own) for own, _, name in rows if int(own) in below and name == "java"]
 
 
+def age_ms(url: str, table: str) -> int:
+    """How old a table's copy is."""
+    told = asked(f"{url}/tables")[1]["tables"][table]["freshness_ms"]
+    return 1 << 40 if told is None else int(told)
+
+
+def pauses_one_table(world: World, url: str, table: str) -> None:
+    one = f"{url}/tables/{table}"
+
+    def state() -> str:
+        return str(asked(f"{url}/tables")[1]["tables"][table]["target"])
+
+    wait_until(lambda: age_ms(url, table) < 10_000)  # nothing happens, and it stays fresh
+    assert sends("POST", f"{one}/pause") == 202
+    wait_until(lambda: state() == "paused")
+    world.insert(10, 12)
+    wait_until(lambda: (asked(f"{url}/tables")[1]["tables"][table]["behind"] or 0) > 0)
+    assert world.differences("orders")
+    paused_ms = age_ms(url, table)
+    wait_until(lambda: age_ms(url, table) > paused_ms + 1_000)
+    assert sends("POST", f"{one}/resume") == 202
+    world.arrives()
+    wait_until(lambda: state() == "going")
+
+
 def test_a_worker_runs_both_halves(world: World, working: Working) -> None:
     url = f"{working.requests}/{world.prefix}"
     target = f"{world.prefix}:target"
@@ -71,28 +96,21 @@ def test_a_worker_runs_both_halves(world: World, working: Working) -> None:
     world.insert(4, 6)
     world.arrives()
 
-    one = f"{url}/tables/{table}"
-
-    def state() -> str:
-        return str(asked(f"{url}/tables")[1]["tables"][table]["target"])
-
-    assert sends("POST", f"{one}/pause") == 202
-    wait_until(lambda: state() == "paused")
-    world.insert(10, 12)
-    wait_until(lambda: (asked(f"{url}/tables")[1]["tables"][table]["behind"] or 0) > 0)
-    assert world.differences("orders")
-    assert sends("POST", f"{one}/resume") == 202
-    world.arrives()
-    wait_until(lambda: state() == "going")
-
+    pauses_one_table(world, url, table)
+    assert sends("PUT", f"{url}/tasks/1/pause") == 202
+    wait_until(lambda: tasks() == [(0, "RUNNING"), (1, "PAUSED")])
+    assert asked(f"{url}/status")[1]["connector"]["state"] == "RUNNING"
     assert sends("PUT", f"{url}/pause") == 202
     wait_until(lambda: tasks() == [(0, "PAUSED"), (1, "PAUSED")])
     wait_until(
         lambda: asked(f"{url}/tables")[1]["errors"].get("target", {}).get("code") == "status.has_ended"
     )
     world.insert(7, 9)
+    assert sends("PUT", f"{url}/tasks/1/resume") == 202
+    wait_until(lambda: tasks() == [(0, "PAUSED"), (1, "RUNNING")], patience=SPARK_PATIENCE)
     assert sends("PUT", f"{url}/resume") == 202
     world.arrives()
+    wait_until(lambda: age_ms(url, table) < 10_000)
     assert sends("POST", f"{url}/tasks/1/restart") == 204
     wait_until(lambda: len(working.told(target, "RUNNING")) == 4, patience=SPARK_PATIENCE)
     assert len(working.told(world.prefix, "RUNNING")) == 2

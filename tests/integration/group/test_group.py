@@ -49,6 +49,11 @@ def test_a_client_of_connect_makes_changes_and_removes_a_connector(world: GroupW
     wait_until(lambda: worker.began(name) == 3)
     connect.restart_connector_task(name, 0)
     wait_until(lambda: worker.began(name) == 4)
+    task = f"{worker.url}/connectors/{name}/tasks/0"
+    assert asked("PUT", f"{task}/pause")[0] == 202
+    wait_until(lambda: connect.get_connector_status(name)["connector"]["state"] == "PAUSED")  # its only one
+    assert asked("PUT", f"{task}/resume")[0] == 202
+    wait_until(lambda: worker.began(name) == 5)
     connect.delete_connector(name)
     assert connect.list_connectors() == []
     assert worker.stop() == Exit.OK

@@ -56,10 +56,18 @@ def test_what_a_half_reports_is_followed_and_survives_its_process(
     def known() -> HalfBoard:
         return source(follower, world.prefix)
 
+    def through() -> int | None:
+        moment: int | None = known().report["databases"][world.database.name]["through_ms"]
+        return moment
+
     first = world.run()
     wait_until(lambda: known().state is HalfState.RUNNING)
     world.insert(1, 3)
+    inserted_ms = time.time_ns() // 1_000_000
     wait_until(lambda: known().tables.get(table, {}).get("events") == {"c": 3})
+    for _ in range(2):  # nothing happens, and the log is complete through a later moment
+        before, inserted_ms = inserted_ms, time.time_ns() // 1_000_000
+        wait_until(lambda before=before: (through() or 0) > before)  # type: ignore[misc]
     assert known().report["databases"][world.database.name]["position"]
     assert known().report["pid"] == first.process.pid
     wait_until(lambda: known().report["databases"][world.database.name]["end_bytes"])

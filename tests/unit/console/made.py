@@ -56,6 +56,7 @@ class MadeCrew:
         self.standings = dict(standings)
         self.group = [GroupMember(self.worker, None, now_ms() - 7_200_000, OURS)]
         self.wished: list[tuple[str, DesiredState]] = []
+        self.tasks: list[int | None] = []  # of each wish
 
     def names(self) -> Sequence[str]:
         return list(self.standings)
@@ -69,8 +70,8 @@ class MadeCrew:
         return self.standings[name]
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
-        del task
         self.wished.append((name, wish))
+        self.tasks.append(task)
 
     def members(self) -> Sequence[GroupMember]:
         return self.group

@@ -3,21 +3,36 @@
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from html.parser import HTMLParser
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
-from tests.unit.console.made import HOSTILE, RUNS, MadeCrew, MadeViews, broken, busy, crowd, hostile, served
+from tests.unit.console.made import (
+    HOSTILE,
+    RUNS,
+    MadeCrew,
+    MadeViews,
+    broken,
+    busy,
+    crowd,
+    hostile,
+    served,
+    target_table,
+)
 from wrackline.control import console
 from wrackline.control.console.draw.charts import nice_top, points, thinned
 from wrackline.control.console.page_frame import HEADERS
+from wrackline.control.runtime.board.board_summary import PipelineHistory
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.access.roles import ROLES
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
+from wrackline.schemas.kafka.board_records import Half
 
 PAGES = ["/workers", "/lineage", "/p/shop/lineage", "/p/shop/positions", "/p/new-one/positions",
          "/p/archive/positions",
@@ -128,6 +143,53 @@ def test_actions_fit_the_state_and_are_passed_on(door: RestEndpoint, crew: MadeC
         assert asked(door, "POST", path)[0] == 404
     assert asked(door, "GET", "/p/shop/do/pause")[0] == 405
     assert not crew.wished
+
+
+def test_one_half_is_paused_and_resumed_alone() -> None:
+    resting = ConnectorState(TaskState.PAUSED, worker=RUNS.worker)
+    board = busy(3)
+    board.halves[Half.TARGET].heard_ms -= 3_600_000
+    crew = MadeCrew(
+        {"both": replace(RUNS, target=RUNS), "half": replace(RUNS, target=resting), "alone": RUNS}
+    )
+    with served(crew, MadeViews({"both": busy(3), "half": board, "alone": busy(3)})) as door:
+        buttons = {
+            name: re.findall(r"/tasks/(\d)/do/(\w+)", asked(door, "GET", f"/p/{name}")[2])
+            for name in ("both", "half", "alone")
+        }
+        assert buttons["both"] == [("0", "pause"), ("1", "pause")]
+        assert buttons["half"] == [("0", "pause"), ("1", "resume")]
+        assert buttons["alone"] == [], "one task is paused as the whole"
+        text = Page(asked(door, "GET", "/p/half")[2]).text
+        assert "half paused" in text
+        assert "silent" not in text
+        for path, code in (("both/tasks/1/do/pause", 303), ("half/tasks/1/do/resume", 303),
+                           ("alone/tasks/1/do/pause", 404), ("both/tasks/0/do/stop", 404),
+                           ("none/tasks/0/do/pause", 404)):  # fmt: skip
+            assert asked(door, "POST", f"/p/{path}")[0] == code
+        assert asked(door, "POST", "/p/half/do/restart")[0] == 303
+    assert crew.wished == [
+        ("both", DesiredState.PAUSE), ("half", DesiredState.RUN), ("half", DesiredState.RESTART),
+    ]  # fmt: skip
+    assert crew.tasks == [1, 1, 0]
+
+
+def test_a_table_that_is_stuck_is_late_though_its_newest_change_was_not() -> None:
+    board = busy(2)
+    board.halves[Half.TARGET].report |= {"through_ms": now_ms() - 3_000}  # type: ignore[operator]
+    orders, items = board.halves[Half.TARGET].tables
+    tables = board.halves[Half.TARGET].tables
+    tables[orders] = target_table(late_ms=900, current=False, complete_ms=now_ms() - 3_600_000)
+    tables[items] = target_table(late_ms=900, current=True)
+    board = board._replace(history=PipelineHistory())
+    with served(MadeCrew({"shop": RUNS}), MadeViews({"shop": board})) as door:
+        assert (
+            "complete as the database was 60 min ago"
+            in Page(asked(door, "GET", f"/p/shop/t/{orders}")[2]).text
+        )
+        assert "complete as the database was 3" in Page(asked(door, "GET", f"/p/shop/t/{items}")[2]).text
+        for page in ("/", "/p/shop"):
+            assert "60 min" in Page(asked(door, "GET", page)[2]).text
 
 
 def test_a_table_is_paused_and_tried_again_by_name() -> None:

@@ -20,7 +20,8 @@ from wrackline.consumers.kafka.topic_offsets import OFFSETS_GONE, Ends
 from wrackline.consumers.observe import metric_names
 from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.metrics import families
-from wrackline.consumers.observe.offset_poll import OffsetPoll
+from wrackline.consumers.observe.offset_poll import OffsetPoll, OffsetQuestions
+from wrackline.consumers.observe.source_progress import SourceProgress
 from wrackline.consumers.observe.status import table_documents
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.kafka.topic_names import Naming
@@ -141,6 +142,7 @@ def test_every_declared_metric_has_its_family_and_its_labels(figures: ConsumerFi
     figures.stands(TOPIC, TableRetryState(BUSY, 1))
     figures.tended(UpkeepOutcome(TOPIC, 2.0, None, UpkeepResult({UpkeepRemoval.FILES: 1}, 0)))
     figures.retention_risks({TOPIC: {0: 1, 1: 0}})
+    figures.published(SourceProgress(1_000, frozenset({"d.p.orders"}), frozenset()), {TOPIC: {0: 5, 1: 0}})
     found = {family.name: family for family in families(figures)}
     assert list(found) == [metric.name for metric in metric_names.METRICS]
     for metric in metric_names.METRICS:
@@ -192,7 +194,11 @@ def test_a_table_is_warned_of_once_before_its_events_go(figures: ConsumerFigures
     warned: list[WracklineError] = []
     ends: Ends = {TOPIC: {0: 100, 1: 0}}
     look = OffsetPoll(
-        lambda: ends, lambda _: firsts, lambda _: {}, "server.<table>", figures, warned.append, clock
+        OffsetQuestions(lambda: ends, lambda _: firsts, lambda _: {}),
+        "server.<table>",
+        figures,
+        warned.append,
+        clock,
     )
     figures.batch(batch(50, {"c": 1}))
 
@@ -255,7 +261,10 @@ def test_no_topic_at_all_is_said_once_until_one_comes(naming: Naming, said: str)
     warned: list[WracklineError] = []
     sought = naming.form("shop")
     look = OffsetPoll(
-        lambda: found, lambda _: {}, lambda _: {}, sought, ConsumerFigures("shop"), warned.append
+        OffsetQuestions(lambda: found, lambda _: {}, lambda _: {}),
+        sought,
+        ConsumerFigures("shop"),
+        warned.append,
     )
     look()
     look()
@@ -272,7 +281,11 @@ def test_events_held_behind_an_open_transaction_are_reported_if_they_stay_held(
 ) -> None:
     ends, written, warned = {TOPIC: {0: 5, 1: 9}}, {TOPIC: {0: 8, 1: 9}}, list[WracklineError]()
     look = OffsetPoll(
-        lambda: ends, lambda _: {}, lambda _: written, "s.<table>", figures, warned.append, clock
+        OffsetQuestions(lambda: ends, lambda _: {}, lambda _: written),
+        "s.<table>",
+        figures,
+        warned.append,
+        clock,
     )
 
     def told() -> tuple[int, float]:
@@ -290,3 +303,64 @@ def test_events_held_behind_an_open_transaction_are_reported_if_they_stay_held(
     clock.seconds += 10
     look()
     assert told() == (0, 0)
+
+
+def complete(figures: ConsumerFigures, table: str = "d.p.orders") -> tuple[bool, int | None]:
+    found = table_documents(figures)[table]
+    return found["current"], found["complete_ms"]
+
+
+def test_a_stuck_table_grows_stale_though_the_lag_of_its_newest_change_stays_good(clock: Clock) -> None:
+    now = [1_000]
+    figures = ConsumerFigures("s", clock, lambda: now[0])
+    whole = frozenset({"d.p.orders"})
+    figures.take_ends({TOPIC: {0: 5, 1: 0}})
+    figures.batch(batch(5, {"c": 3}, LatestChange("0a", 1000, 1200)))
+    for at_ms, end in ((1_000, 5), (61_000, 9), (121_000, 12)):
+        now[0] = at_ms + 500
+        figures.published(SourceProgress(at_ms, whole, frozenset()), {TOPIC: {0: end, 1: 0}})
+    assert complete(figures) == (False, 1_000)
+    assert served(figures)["wrackline_freshness_seconds{}"] == 120.5
+    assert table_documents(figures)["d.p.orders"]["lag_ms"]["whole"] < 2_000
+    figures.take_changed()
+    figures.batch(batch(9, {"c": 3}))
+    assert complete(figures) == (False, 61_000)
+    figures.batch(batch(12, {"c": 3}))
+    assert complete(figures) == (True, None), "the half says the moment for all that are current"
+    assert served(figures)["wrackline_freshness_seconds{}"] == 0.5
+
+
+def test_an_idle_table_stays_fresh_and_is_not_written_again(figures: ConsumerFigures) -> None:
+    figures.take_ends({TOPIC: {0: 5, 1: 0}})
+    figures.batch(batch(5, {"c": 3}))
+    for at_ms in range(1_000, 9_000, 1_000):
+        progress = SourceProgress(at_ms, frozenset({"d.p.orders"}), frozenset())
+        figures.published(progress, {TOPIC: {0: 5, 1: 0}})
+        assert complete(figures) == (True, None)
+        assert figures.through_ms == at_ms
+        assert figures.take_changed() == ({TOPIC} if at_ms == 1_000 else set())
+
+
+def test_a_table_that_lacks_rows_keeps_its_moment_and_one_that_is_gone_has_none(
+    figures: ConsumerFigures,
+) -> None:
+    figures.take_ends({TOPIC: {0: 5, 1: 0}})
+    figures.batch(batch(5, {"c": 3}))
+    orders, nothing = frozenset({"d.p.orders"}), frozenset[str]()
+    ends = {TOPIC: {0: 5, 1: 0}}
+    figures.published(SourceProgress(1_000, orders, nothing), ends)
+    figures.take_changed()
+    figures.published(SourceProgress(2_000, nothing, orders), ends)
+    assert complete(figures) == (False, 1_000)
+    assert figures.take_changed() == {TOPIC}
+    figures.published(SourceProgress(3_000, orders, nothing), {TOPIC: {0: 5}})
+    assert complete(figures) == (False, 1_000), "the end of one partition is not known"
+    figures.published(SourceProgress(4_000, nothing, nothing), ends)
+    assert complete(figures) == (False, None)
+
+
+def test_a_table_that_was_stuck_before_a_restart_is_as_stale_after_it(figures: ConsumerFigures) -> None:
+    figures.remember({"d.p.orders": 700})
+    figures.take_ends({TOPIC: {0: 5, 1: 0}})
+    figures.published(SourceProgress(9_000, frozenset({"d.p.orders"}), frozenset()), {TOPIC: {0: 5, 1: 0}})
+    assert complete(figures) == (False, 700)

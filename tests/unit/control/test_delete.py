@@ -4,6 +4,7 @@ import time
 from types import SimpleNamespace
 from typing import Any, cast
 
+import orjson
 import pytest
 
 from wrackline.control.runtime.ground.times import now_ms
@@ -17,7 +18,7 @@ from wrackline.control.runtime.services.deletion_plan import (
 from wrackline.producers.contract.optional_parts import ServerObject
 from wrackline.producers.kafka import topic_deletion
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.kafka.board_records import Board, BoardKey, Half, encode
+from wrackline.schemas.kafka.board_records import ALIVE_S, Board, BoardKey, Half, encode
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.offsets_records import Offset, PositionKey, canonical_json
 from wrackline.schemas.tables.table import SourcePartition, TableId
@@ -74,7 +75,15 @@ def found(
         return stored or state()
 
     monkeypatch.setattr(topic_deletion, "list_topics", lambda _: frozenset(there))
-    monkeypatch.setattr(deletion_plan, "read_board", lambda _: board or Board())
+
+    def read_board(_: object) -> Board:  # each time anew, as from Kafka
+        read = Board()
+        known = (board or read).half("shop", Half.TARGET)
+        if known.report:
+            read.apply(BoardKey("shop", Half.TARGET).encode(), orjson.dumps(known.report), known.heard_ms)
+        return read
+
+    monkeypatch.setattr(deletion_plan, "read_board", read_board)
     texts = {
         "name": "shop",
         "topic.prefix": "s",
@@ -192,3 +201,26 @@ def test_nothing_of_a_pipeline_goes_while_its_consumer_reports(monkeypatch: pyte
         found(monkeypatch, Source(), INTERNAL, target=SimpleNamespace(held=lambda _: None), board=board)
     board.apply(key, encode({"state": "stopped"}, now), now)
     assert found(monkeypatch, Source(), INTERNAL, target=SimpleNamespace(held=lambda _: None), board=board)
+
+
+@pytest.mark.parametrize("reports", [True, False])
+def test_a_consumer_whose_clock_is_behind_ours_is_found_to_run(
+    monkeypatch: pytest.MonkeyPatch, *, reports: bool
+) -> None:
+    board, waited = Board(), list[float]()
+    key, now = BoardKey("shop", Half.TARGET).encode(), now_ms()
+    board.apply(key, encode({"state": "running"}, now - 60_000), now - 60_000)
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        if reports:
+            board.apply(key, encode({"state": "running"}, now - 54_000), now - 54_000)
+
+    monkeypatch.setattr(time, "sleep", wait)
+    target = SimpleNamespace(held=lambda _: None)
+    if reports:
+        with pytest.raises(OperatorNeeded, match=r"delete\.consumer_runs"):
+            found(monkeypatch, Source(), INTERNAL, target=target, board=board)
+    else:
+        assert found(monkeypatch, Source(), INTERNAL, target=target, board=board)
+    assert waited == [ALIVE_S + 1], "as long as it takes a half that runs to report"

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from wrackline.control.runtime.group import config_records, status_records
 from wrackline.control.runtime.group.config_records import Change, Connector, CoordinatorTerm
 from wrackline.control.runtime.group.status_records import TaskReport
 from wrackline.control.runtime.group.worker_tasks import WorkerTasks, task_numbers
 from wrackline.control.runtime.logs.lines import log_through
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
 from wrackline.control.runtime.worker.pipeline_tasks import task_key
 from wrackline.control.runtime.worker.worker_log import WorkerLog
 from wrackline.producers.connect.child import Begin
@@ -43,6 +46,22 @@ class Heard:
         before = len(self.reported)
         self.hears(TOPICS.status, *status_records.task_record("shop", report))
         return self.reported[before:]
+
+
+class Wishes(Supervisor):
+    """Notes what becomes of the tasks that it is given."""
+
+    def __init__(self) -> None:
+        telling = WorkerLog(lambda *_: None, log_through(lambda _: None), str)
+        super().__init__({}, telling, for_somebody=lambda _: False, must_stop=lambda: True)
+        self.wished: list[tuple[str, DesiredState]] = []
+
+    def wish(self, task: str, wish: DesiredState) -> None:
+        self.wished.append((task, wish))
+
+    def give(self, task: str, begin: Begin, wish: DesiredState = DesiredState.RUN) -> None:
+        del begin
+        self.wished.append((task, wish))
 
 
 def _never(connector: Connector) -> Mapping[str, Begin]:
@@ -98,3 +117,72 @@ def test_the_members_are_those_that_have_not_left_with_their_slots_versions_and_
     ]  # fmt: skip
     assert worker.hands.members()[2].began_ms == 5
     assert worker.said == []
+
+
+BOTH = Connector("shop", {"target.kind": "iceberg"}, 7, DesiredState.RUN, 5)
+
+
+def test_one_half_is_paused_alone_also_on_the_worker_that_gets_it_later() -> None:
+    supervisor = Wishes()
+    hands = WorkerTasks(TOPICS, supervisor, _never, lambda _: None, lambda _: None)
+    hands.begin("b")
+    hands.owns(frozenset([BOTH.slot]))
+
+    def hears(connector: Connector) -> list[tuple[str, DesiredState]]:
+        supervisor.wished.clear()
+        for key, value in config_records.connector_record(connector):
+            hands.hears(TOPICS.configs, 0, key, value)
+        return supervisor.wished
+
+    run, pause = DesiredState.RUN, DesiredState.PAUSE
+    assert hears(BOTH) == [("shop", run), ("shop:target", run)]
+    half = BOTH.wished(pause, 1, (0, 1))
+    assert hears(half) == [("shop:target", pause)]
+    assert hands.standing(half).target == ConnectorState(TaskState.PAUSED)
+    assert hands.standing(half).state is TaskState.STARTING
+    supervisor.wished.clear()
+    hands.hears(TOPICS.configs, 0, *config_records.restart_record("shop", 1, None))
+    assert supervisor.wished == [("shop", DesiredState.RESTART)], "what rests is woken by resuming alone"
+    hands.owns(frozenset())
+    supervisor.wished.clear()
+    hands.owns(frozenset([BOTH.slot]))
+    assert supervisor.wished == [("shop", run), ("shop:target", pause)]
+    assert hears(half.wished(run, None, (0, 1))) == [("shop:target", run)]
+
+
+def _fail() -> None:
+    unknown = NO_COORDINATOR()
+    raise unknown
+
+
+def test_what_this_worker_has_committed_counts_at_once_and_is_not_done_again_when_it_is_read() -> None:
+    supervisor = Wishes()
+    hands = WorkerTasks(TOPICS, supervisor, _never, lambda _: None, lambda _: None)
+    hands.begin("b")
+    hands.owns(frozenset([SHOP.slot]))
+    run, pause, again = DesiredState.RUN, DesiredState.PAUSE, DesiredState.RESTART
+
+    def reads(changes: list[Change]) -> list[tuple[str, DesiredState]]:
+        supervisor.wished.clear()
+        for key, value in changes:
+            hands.hears(TOPICS.configs, 0, key, value)
+        return list(supervisor.wished)
+
+    made = config_records.connector_record(SHOP)
+    paused, resumed = ([config_records.wish_record(SHOP.wished(wish, None, (0,)))] for wish in (pause, run))
+    restarted = [config_records.restart_record("shop", 1, None)]
+    term = config_records.term_record(CoordinatorTerm("b", "http://b", "t"))
+    for changes in (made, paused, resumed, restarted):
+        with hands.written(changes):
+            pass
+    assert supervisor.wished == [("shop", run), ("shop", pause), ("shop", run), ("shop", again)]
+    for changes in (made, paused, resumed, restarted):
+        assert reads([term, *changes]) == [], "an older one does not undo a newer one"
+    with hands.written(paused):
+        assert reads([term, *paused]) == [("shop", pause)], "Kafka was faster than we"
+    assert supervisor.wished == [("shop", pause)]
+    with pytest.raises(WracklineError), hands.written(resumed):
+        _fail()
+    assert hands.connectors()["shop"].wish is pause, "nobody knows whether Kafka has it"
+    assert reads([term, *resumed]) == [("shop", run)], "it has"
+    assert reads(restarted) == [("shop", again)]

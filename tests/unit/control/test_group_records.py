@@ -177,3 +177,26 @@ def test_a_state_of_a_task_that_there_never_is_is_refused(number: str) -> None:
     heard = GroupState()
     with pytest.raises((ValueError, KeyError)):
         heard.apply(f"status-shop-{number}".encode(), None)
+
+
+def test_wishes_for_single_tasks_and_for_all_of_them_add_up() -> None:
+    run, pause = DesiredState.RUN, DesiredState.PAUSE
+    one, tasks = Connector("shop", {}, 1, run, 5), (0, 1)
+
+    def after(*wishes: tuple[DesiredState, int | None]) -> list[DesiredState]:
+        made = one
+        for wish, task in wishes:
+            made = made.wished(wish, task, tasks)
+        kept = GroupConfig()
+        for key, value in config_records.connector_record(made):
+            kept.apply(key, value)
+        assert kept.connectors["shop"] == made
+        return [made.task_wish(task) for task in tasks]
+
+    assert after((pause, 1)) == [run, pause]
+    assert after((pause, 1), (run, 1)) == [run, run]
+    assert after((pause, 1), (pause, 0)) == [pause, pause]
+    assert one.wished(pause, 1, tasks).wished(pause, 0, tasks) == one.wished(pause, None, tasks)
+    assert after((pause, None), (run, 0)) == [run, pause]
+    assert after((pause, 0), (run, None)) == [run, run]
+    assert after((pause, 0), (DesiredState.STOP, None)) == [DesiredState.STOP] * 2

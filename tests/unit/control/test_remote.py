@@ -133,6 +133,8 @@ def wrackline(worker: Told, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
         (["pause"], "PUT /connectors/shop/pause"),
         (["resume"], "PUT /connectors/shop/resume"),
         (["stop"], "PUT /connectors/shop/stop"),
+        (["pause", "--half", "target"], "PUT /connectors/shop/tasks/1/pause"),
+        (["resume", "--half", "source"], "PUT /connectors/shop/tasks/0/resume"),
         (["restart"], "POST /connectors/shop/restart?includeTasks=true&onlyFailed=false"),
         (["restart", "--only-failed"], "POST /connectors/shop/restart?includeTasks=true&onlyFailed=true"),
     ],
@@ -218,6 +220,8 @@ def test_the_worst_task_speaks_for_its_connector() -> None:
     failed = {"state": "FAILED", "worker_id": "c", "trace": "why"}
     assert read_state({"connector": failed, "tasks": []}).trace == "why"
     assert read_state({"connector": connector, "tasks": [{"state": "ODD", "worker_id": "w"}]}).state == "ODD"
+    assert read_state({"connector": connector, "tasks": tasks}, 2).state == "PAUSED", "one half"
+    assert read_state({"connector": connector, "tasks": tasks}, 7).state == "RUNNING", "it has none of this"
 
 
 def test_what_completes_while_it_is_awaited_is_an_end() -> None:

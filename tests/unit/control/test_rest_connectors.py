@@ -1,6 +1,7 @@
 """Connectors over HTTP as Kafka Connect has them, managed by a client that was made for Connect."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -181,6 +182,8 @@ def test_a_client_of_connect_has_its_wishes_heard(crew: Crew, connect: Any) -> N
         ("POST /connectors/shop/restart", 204),
         ("POST /connectors/shop/restart?includeTasks=true", 202),
         ("POST /connectors/shop/tasks/0/restart", 204),
+        ("PUT /connectors/shop/tasks/0/pause", 202),
+        ("PUT /connectors/shop/tasks/0/resume", 202),
         ("GET /connectors/shop/offsets", 200),
         ("GET /connectors/shop/tasks-config", 200),
         ("GET /health", 200),
@@ -203,6 +206,29 @@ def test_only_failed_spares_a_running_connector_and_a_paused_one_is_not_restarte
     assert crew.wished == [("orders", DesiredState.RESTART)]
 
 
+def test_one_half_rests_alone_and_the_connector_runs(crew: Crew, client: Client) -> None:
+    running, paused = ConnectorState(TaskState.RUNNING), ConnectorState(TaskState.PAUSED)
+    crew.standings["shop"] = replace(running, target=running)
+    assert client.ask("PUT", "/connectors/shop/tasks/1/pause")[0] == 202
+    assert client.ask("PUT", "/connectors/shop/tasks/1/resume")[0] == 202
+    for source, target, word in (
+        (running, paused, "RUNNING"), (paused, running, "RUNNING"), (paused, paused, "PAUSED"),
+    ):  # fmt: skip
+        crew.standings["shop"] = replace(source, target=target)
+        told = client.ask("GET", "/connectors/shop/status")[1]
+        assert told["connector"]["state"] == word
+        assert [task["state"] for task in told["tasks"]] == [source.state.value, target.state.value]
+        assert client.ask("POST", "/connectors/shop/restart")[0] == 204
+    one = [
+        (DesiredState.PAUSE, 1),
+        (DesiredState.RUN, 1),
+        (DesiredState.RESTART, 0),
+        (DesiredState.RESTART, 1),
+    ]
+    found = list(zip((wish for _, wish in crew.wished), crew.tasks, strict=True))
+    assert found == one, "only the task that is awake is restarted"
+
+
 @pytest.mark.parametrize(
     ("asked", "status", "code"),
     [
@@ -216,6 +242,7 @@ def test_only_failed_spares_a_running_connector_and_a_paused_one_is_not_restarte
         ("GET /connectors/shop/tasks/-1/status", 404, "rest.no_task"),
         ("GET /connectors/shop/tasks/%00/status", 404, "rest.no_task"),
         ("POST /connectors/shop/tasks/x/restart", 404, "rest.no_task"),
+        ("PUT /connectors/shop/tasks/1/pause", 404, "rest.no_task"),
         ("POST /connectors", 405, "rest.by_file"),
         ("PUT /connectors/shop/config", 405, "rest.by_file"),
         ("DELETE /connectors/shop", 405, "rest.by_file"),

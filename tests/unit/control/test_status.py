@@ -90,7 +90,9 @@ def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Ma
     report = TargetReport("iceberg", figures)
     report.begins()
     half, found = report.look(True)
-    told: Mapping[str, Any] = orjson.loads(orjson.dumps({**half, "began_ms": 0, "tables": found}))
+    aged = {name: {**(table or {}), "freshness_ms": None} for name, table in found.items()}
+    aged["shop.public.orders"]["freshness_ms"] = 2_400
+    told: Mapping[str, Any] = orjson.loads(orjson.dumps({**half, "began_ms": 0, "tables": aged}))
     return told
 
 
@@ -159,6 +161,7 @@ def test_all_that_is_known_of_one_table() -> None:
         "shop.public.orders",
         "  source   streaming",
         "  target   going; 1,234 offsets behind",
+        "  fresh    complete as the database was 2.4 s ago",
         "  lag      59 s: 200 ms to Kafka, 3.0 s until read, 56 s to merge",
         "  merged   1 batch, the newest 40 s ago: 7,000 inserted, 766 read",
         "  reached  0a0b; next offsets 0: 7766",
@@ -343,7 +346,7 @@ def test_rest_reports_both_sides_of_a_table_in_one_place() -> None:
     told = tables_document(status(BUSY))
     assert told["tables"]["shop.public.orders"] == {
         "source": "streaming", "percent": None, "target": "going", "seq": "0a0b", "behind": 1234, "held": 0,
-        "lag_ms": 59_000, "dead_letters": 0, "errors": [],
+        "lag_ms": 59_000, "freshness_ms": 2_400, "dead_letters": 0, "errors": [],
     }  # fmt: skip
     assert told["tables"]["shop.public.bad_0"]["source"] is None
     assert [error["code"] for error in told["tables"]["shop.public.bad_0"]["errors"]] == ["test.busy"]
@@ -360,6 +363,7 @@ def test_rest_reports_how_far_behind_each_step_is() -> None:
     assert told["databases"]["shop"]["behind_bytes"] == 1_250_000
     assert told["tables"]["shop.public.orders"]["behind"] == 1234
     assert told["tables"]["shop.public.orders"]["lag_ms"]["whole"] == 59_000
+    assert told["tables"]["shop.public.orders"]["freshness_ms"] == 2_400
     silent = lag_document(PipelineStatus("shop", {"shop.public.orders": GOING}, GONE, None))
     assert (silent["databases"], silent["tables"], set(silent["errors"])) == ({}, {}, {"log"})
 

@@ -16,6 +16,7 @@ from tests.fakes.place import Place
 from tests.fakes.plain_control import PlainControl
 from tests.fakes.source_world import FakeSourceWorld
 from wrackline.producers.contract.row_chunks import Halves
+from wrackline.producers.contract.source_plugin import LogStream
 from wrackline.producers.contract.steps import (
     Appeared,
     Batch,
@@ -23,6 +24,7 @@ from wrackline.producers.contract.steps import (
     Commit,
     Found,
     Message,
+    Position,
     Progress,
     Renamed,
     Reshaped,
@@ -37,6 +39,8 @@ from wrackline.producers.cutting.cutter import CutPolicy, Cutter, Publication
 from wrackline.producers.cutting.record_buffer import Headed, Record
 from wrackline.producers.cutting.split_transaction import SplitTransaction
 from wrackline.producers.cutting.unpublishable import ENVELOPE_BYTES, SizeBounds
+from wrackline.producers.reading.interleave import Interleaver
+from wrackline.producers.task.partition_run import PartitionRun
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.kafka.offsets_records import canonical_json
 from wrackline.schemas.tables.table import SourcePartition, TableId
@@ -266,6 +270,29 @@ def test_the_position_alone_is_published_after_quiet_and_the_first_one_at_once()
     again = fresh.take(11.0)
     assert again is not None
     assert again.position == Place(0, 7), "it keeps the transactional id alive"
+
+
+def test_a_log_is_settled_only_where_nothing_that_came_before_waits() -> None:
+    made = cutter(CutPolicy(quiet=100.0), fresh=False)
+
+    def settled() -> Position | None:
+        return PartitionRun(PARTITION, cast("LogStream", None), made, cast("Interleaver", None)).settled
+
+    assert settled() is None, "no position is known"
+    made.feed(Batch((Progress(Place(0, 1)),), 0), 1.0)
+    assert settled() == Place(0, 1), "though no publication is due"
+    row = Rows([(1, "c", b"key", b"value", None)], Place(0, 8))
+    made.feed(Batch((Shape(1, TABLE, None), Begin("5", 1)), 0), 2.0)
+    assert settled() is None, "a transaction is open"
+    made.feed(Batch((row,), 0), 2.0)
+    assert settled() is None
+    made.feed(Batch((Commit("5", Place(0, 9), 1),), 0), 2.0)
+    assert settled() is None, "its row waits"
+    made.feed(Batch((Progress(Place(0, 10)),), 0), 2.0)
+    assert settled() is None
+    taken = made.take(3.0)
+    assert taken is not None
+    assert settled() == Place(0, 10), "what was taken is its caller's"
 
 
 def test_a_heartbeat_goes_out_with_a_position_without_rows_and_not_too_often() -> None:

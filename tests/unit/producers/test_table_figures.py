@@ -20,8 +20,8 @@ def test_states_can_be_read_while_tables_come() -> None:
     try:
         taking.start()
         while taking.is_alive():
-            tables.states()
+            tables.known()
     finally:
         sys.setswitchinterval(before)
         taking.join()
-    assert len(tables.states()) == 5_000
+    assert len(tables.known()) == 5_000

@@ -137,6 +137,8 @@ _TABLE: Final = {
         "PUT /connectors/{name}/resume",
         "POST /connectors/{name}/restart",
         "POST /connectors/{name}/tasks/{task}/restart",
+        "PUT /connectors/{name}/tasks/{task}/pause",
+        "PUT /connectors/{name}/tasks/{task}/resume",
         "POST /connectors/{name}/requests",
         "POST /connectors/{name}/tables/{table}/pause",
         "POST /connectors/{name}/tables/{table}/resume",
@@ -149,6 +151,7 @@ _TABLE: Final = {
         "GET /connectors/{name}/letters",  # as an assessment
         "POST /connectors/{name}/letters/replay",
         "DELETE /connectors/{name}/letters/{id}",
+        "POST /console/p/{name}/tasks/{task}/do/{verb}",
         "POST /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/start",
         "POST /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/stop",
         *(

@@ -22,7 +22,7 @@ def metrics_document(kind: str | None, halves: Mapping[Half, HalfBoard], at_ms: 
     """Return the counts of each table, and their sums, whose names begin with the target's kind."""
     source, target = halves[Half.SOURCE], halves[Half.TARGET]
     counts = {key: _counts(table) for key, table in sorted(target.tables.items())}
-    late = {key: late_ms(target.tables[key], at_ms) / 1000 for key in counts}
+    late = {key: (late_ms(target, key, at_ms) or 0) / 1000 for key in counts}
     totals = sum(counts.values(), Counter(dict.fromkeys(_COUNTS, 0)))
     totals_shown = {
         **_both_names({name: totals[name] for name in _COUNTS}),

@@ -107,7 +107,7 @@ def _tables(
             "source": read.get("state"),
             "target": merged.get("standing"),
             "paused": "paused" in (read.get("state"), merged.get("standing")),
-            "freshness_ms": None if target is None else late_ms(target, at_ms),
+            "freshness_ms": late_ms(halves[Half.TARGET], key, at_ms),
             "percent": read.get("percent"),
         }
 

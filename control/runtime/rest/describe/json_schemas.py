@@ -185,6 +185,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         behind=NUMBER,
         held=NUMBER,
         lag_ms=NUMBER,
+        freshness_ms=NUMBER,
         dead_letters=NUMBER,
         errors=list_of(ref("Wrong")),
     ),
@@ -251,7 +252,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         ),
         tables=map_of(
             object_of(
-                behind=NUMBER, behind_s=NUMBER, held=NUMBER, lag_ms={"oneOf": [_LATE, {"type": "null"}]}
+                behind=NUMBER,
+                behind_s=NUMBER,
+                held=NUMBER,
+                lag_ms={"oneOf": [_LATE, {"type": "null"}]},
+                freshness_ms=NUMBER,
             )
         ),
         errors=_APART,

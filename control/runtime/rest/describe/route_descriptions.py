@@ -135,6 +135,8 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
         "Report the state of a task", {200: "TaskStatus"}
     ),
     "POST /connectors/{name}/tasks/{task}/restart": RouteDescription("Restart a task", {204: None}),
+    "PUT /connectors/{name}/tasks/{task}/pause": RouteDescription("Let a task rest", {202: None}),
+    "PUT /connectors/{name}/tasks/{task}/resume": RouteDescription("Let a task continue", {202: None}),
     "PUT /connectors/{name}/pause": RouteDescription(
         "Pause a connector; its task remains listed", {202: None}
     ),

@@ -64,13 +64,20 @@ def status(name: str, standing: ConnectorState, worker: str) -> dict[str, Any]:
     nothing, and stop the other tables.
     """
     word = _WORDS.get(standing.state, standing.state.value)
-    of_connector = _RUNNING if standing.state in (TaskState.FAILED, TaskState.RESTARTING) else word
+    of_connector = _RUNNING if _has_work(standing) else word
     tasks = [task_status(number, one, worker) for number, one in standing.tasks.items()]
     connector = {"state": of_connector, "worker_id": standing.worker or worker}
     halves = [half.tables for half in (standing, standing.target) if half and half.tables]
     count, first = sum(one["count"] for one in halves), [table for one in halves for table in one["first"]]
     wrong = {"tables_with_errors": {"count": count, "first": first}} if count else {}
     return {"name": name, "connector": connector, "tasks": tasks, "type": "source", **wrong}
+
+
+def _has_work(standing: ConnectorState) -> bool:
+    """Whether the connector runs, whatever becomes of its tasks; one that is paused alone changes nothing."""
+    if standing.state is TaskState.PAUSED:
+        return standing.target is not None and standing.target.state is not TaskState.PAUSED
+    return standing.state in (TaskState.FAILED, TaskState.RESTARTING)
 
 
 def task_status(number: int, standing: ConnectorState, worker: str) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class Connectors(Protocol):
         ...
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
-        """Have it run, pause, stop or start again, soon; or only one of its tasks start again."""
+        """Have it run, pause, stop or start again, soon; or one of its tasks run, pause or start again."""
         ...
 
     def members(self) -> Sequence[GroupMember]:

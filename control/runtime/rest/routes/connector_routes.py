@@ -5,6 +5,7 @@
     PUT  /connectors/{c}/topics/reset                for clients that send it; no topics are kept
     PUT  /connectors/{c}/pause|resume|stop           POST /connectors/{c}/restart[?includeTasks&onlyFailed]
     GET  /connectors/{c}/tasks/{n}/status            POST /connectors/{c}/tasks/{n}/restart
+    PUT  /connectors/{c}/tasks/{n}/pause|resume      ours: one half of a pipeline alone
 
 In: a crew, which runs the pipelines.  Out: routes.  Nothing here makes, changes or removes a connector.  In a
 group `write_routes.py` does; a worker that was started with files has its connectors from them, and refuses
@@ -37,6 +38,7 @@ def routes(crew: Connectors) -> APIRouter:
     _add_reads(made, crew)
     _add_task_reads(made, crew)
     _add_wishes(made, crew)
+    _add_task_wishes(made, crew)
     return made
 
 
@@ -152,11 +154,13 @@ def _add_wishes(made: APIRouter, crew: Connectors) -> None:
         failed: Annotated[bool, Query(alias="onlyFailed")] = False,
     ) -> Response:
         """Restart it: a connector is only its tasks here, so both are the same."""
-        _restart(crew, name, only_failed=failed)
+        restart_connector(crew, name, only_failed=failed)
         if not tasks and not failed:
             return Response(status_code=204)
         return Answer(connect_documents.status(name, crew.standing(name), crew.worker), 202)
 
+
+def _add_task_wishes(made: APIRouter, crew: Connectors) -> None:
     @made.post("/{name}/tasks/{task}/restart")
     def restart_task(name: str, task: str) -> Response:
         """Restart a task."""
@@ -165,12 +169,26 @@ def _add_wishes(made: APIRouter, crew: Connectors) -> None:
             crew.wish(name, DesiredState.RESTART, number)
         return Response(status_code=204)
 
+    @made.put("/{name}/tasks/{task}/pause")
+    def pause_task(name: str, task: str) -> Response:
+        """Let a task rest; the other one continues."""
+        crew.wish(name, DesiredState.PAUSE, _of_task(crew, name, task)[0])
+        return Response(status_code=202)
 
-def _restart(crew: Connectors, name: str, *, only_failed: bool) -> None:
+    @made.put("/{name}/tasks/{task}/resume")
+    def resume_task(name: str, task: str) -> Response:
+        """Let a task continue; the other one stays as it is."""
+        crew.wish(name, DesiredState.RUN, _of_task(crew, name, task)[0])
+        return Response(status_code=202)
+
+
+def restart_connector(crew: Connectors, name: str, *, only_failed: bool = False) -> None:
+    """Restart its tasks; those that rest are woken only by resuming, as in Connect."""
     standing = _state_of(crew, name)
-    if standing.state in (TaskState.PAUSED, TaskState.STOPPED):  # as in Connect, only resuming wakes it
+    awake = {n: one for n, one in standing.tasks.items() if one.state is not TaskState.PAUSED}
+    if not awake and standing.state in (TaskState.PAUSED, TaskState.STOPPED):
         return
-    meant = [n for n, one in standing.tasks.items() if not only_failed or one.state is TaskState.FAILED]
+    meant = [n for n, one in awake.items() if not only_failed or one.state is TaskState.FAILED]
     if len(meant) == len(standing.tasks):
         crew.wish(name, DesiredState.RESTART)
         return

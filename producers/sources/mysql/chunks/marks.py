@@ -290,6 +290,19 @@ def log_end(connection: Connection) -> LogOffset:
     return offset_of((str(found[0][0]), int(found[0][1])))
 
 
+def end_mark(connection: Connection) -> MySqlFence:
+    """Mark where the server's log ends; what it has executed by then finds this place in another's log."""
+    place, facts = log_end(connection), facts_of(connection)
+    gtids: AnyGtids | None = None
+    if is_mariadb(connection):
+        ((logged,),) = query_rows(connection, "SELECT @@global.gtid_binlog_pos")
+        gtids = MariaDbGtids.parse(str(logged))
+    else:
+        ((mode, executed),) = query_rows(connection, "SELECT @@global.gtid_mode, @@global.gtid_executed")
+        gtids = MySqlGtids.parse(str(executed)) if mode == "ON" else None
+    return MySqlFence("end", place, facts.identity, gtids)
+
+
 def query_rows(connection: Connection, statement: str, *given: object) -> list[tuple[Any, ...]]:
     """Run a statement that is answered at once; return its rows."""
     with connection.cursor() as cursor:

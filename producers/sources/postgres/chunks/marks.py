@@ -113,16 +113,8 @@ class PgMarks:
 
     def _fence(self, name: str) -> PgFence:
         """Read the log's place; a primary is made to flush up to it, or the log passes it late."""
-        ((standby,),) = self._connection.execute("SELECT pg_is_in_recovery()")
-        if standby:
-            ((place,),) = self._connection.execute("SELECT pg_last_wal_replay_lsn()::text")
-            return PgFence(name, lsn_number(str(place)))
-        ((place, flushed, page),) = self._connection.execute(
-            "SELECT pg_current_wal_insert_lsn()::text, pg_current_wal_flush_lsn()::text,"
-            " current_setting('wal_block_size')::int"
-        )
-        fence = PgFence(name, last_end(lsn_number(str(place)), int(str(page))))
-        if self._writes and lsn_number(str(flushed)) < fence.lsn:
+        fence, flushed = log_end(self._connection, name)
+        if self._writes and flushed < fence.lsn:
             self._connection.execute("SELECT pg_logical_emit_message(true, %s, '')", [f"{PREFIX}.push"])
         return fence
 
@@ -140,6 +132,22 @@ class PgMarks:
             as_the_user(self._connection)
             self._connection.execute(insert, [row.id, row.type, row.data])
         return PgSignalMark(name, row.id)
+
+
+def log_end(connection: Connection, name: str) -> tuple[PgFence, int]:
+    """Mark the log's end, with what no server has flushed yet; and return up to where this one has.
+
+    A SELECT may show a transaction that is not flushed (`synchronous_commit = off`).
+    """
+    ((standby,),) = connection.execute("SELECT pg_is_in_recovery()")
+    if standby:
+        ((place,),) = connection.execute("SELECT pg_last_wal_replay_lsn()::text")
+        return PgFence(name, lsn_number(str(place))), lsn_number(str(place))
+    ((place, flushed, page),) = connection.execute(
+        "SELECT pg_current_wal_insert_lsn()::text, pg_current_wal_flush_lsn()::text,"
+        " current_setting('wal_block_size')::int"
+    )
+    return PgFence(name, last_end(lsn_number(str(place)), int(str(page)))), lsn_number(str(flushed))
 
 
 def last_end(lsn: int, page: int) -> int:

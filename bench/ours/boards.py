@@ -1,0 +1,115 @@
+"""A worker's console and REST over many boards, while Kafka, the databases and the targets are away.
+
+python -m bench.ours.boards PORT PIPELINES TABLES    prints its address once it answers
+
+What is measured is a worker's own: it checks the settings, follows the boards and answers.  Only Kafka is
+missing, so the records that it would have read are handed to it here, the halves' signs of life among them.
+"""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from wrackline.control.console.routing.console_routes import routes as console
+from wrackline.control.runtime.board.board_follower import BoardFollower
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.control.runtime.worker.file_connectors import FileConnectors
+from wrackline.control.runtime.worker.pipeline_tasks import task_key
+from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
+from wrackline.control.runtime.worker.worker import serve_rest
+from wrackline.producers.connect.child import Begin
+from wrackline.producers.connect.restart_policy import TaskState
+from wrackline.schemas.kafka.board_records import BoardKey, Document, Half, encode
+from wrackline.schemas.pipelines.pipeline import Pipeline, check
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+
+EVERY_S: Final = 2.0  # between two reports of a half
+_CHANGED: Final = 50  # tables of which one has changed since the last report
+_NOBODY: Final = "127.0.0.1:1"
+
+
+def main(port: int, pipelines: int, tables: int) -> None:
+    """Serve until the process is ended."""
+    named = {name: _pipeline(name) for name in (f"p{number:03}" for number in range(pipelines))}
+    connectors = FileConnectors(named, lambda _task, _wish: None)
+    boards = HandedBoards()
+    views = WorkerViews(connectors, boards, _nobody_assesses)
+    for name, pipeline in named.items():
+        boards.follow(name, pipeline.good())
+        for number in (0, 1):
+            connectors.stands(task_key(name, number), ConnectorState(TaskState.RUNNING))
+        for key, document in _documents(name, range(tables)):
+            boards.hand(key, document)
+    with (
+        serve_rest(
+            connectors, {}, views, RestSettings(port), print, more=[console(connectors, views)]
+        ) as door,
+        following(views),
+    ):
+        connectors.worker = door.worker
+        print(door.url, flush=True)
+        for round_ in range(1 << 62):
+            time.sleep(EVERY_S)
+            for name in named:
+                for key, document in _documents(name, range(round_ % _CHANGED, tables, _CHANGED), round_ + 1):
+                    boards.hand(key, document)
+
+
+def _nobody_assesses(name: str, probe: bool) -> Begin:  # noqa: FBT001 - as the views call it
+    raise AssertionError(name, probe)
+
+
+def _pipeline(name: str) -> Pipeline:
+    given = {
+        "name": name, "topic.prefix": name, "connector.class": "postgres", "target.kind": "iceberg",
+        "database.hostname": "127.0.0.1", "database.port": "1", "database.user": "u",
+        "database.dbname": "shop",
+        "kafka.bootstrap.servers": _NOBODY, "schema.registry.url": f"http://{_NOBODY}",
+        "target.warehouse": "/nowhere",
+    }  # fmt: skip
+    return check(given, Installed(), Resolver(Allowed.from_environment({}), {}))
+
+
+class HandedBoards(BoardFollower):
+    """Boards whose records are handed over, as the follower's own thread would take them."""
+
+    def hand(self, key: BoardKey, document: Document) -> None:
+        """Take a record."""
+        with self._lock:
+            self._board.apply(key.encode(), encode(document, now_ms()), now_ms())
+
+
+def _documents(name: str, tables: Iterable[int], round_: int = 0) -> Iterator[tuple[BoardKey, Document]]:
+    now = now_ms()
+    process = {"host": "db-host-1", "pid": 4711, "since_ms": now - 3_600_000, "began_ms": now - 3_600_000}
+    process |= {"error": None}
+    log = {"behind_bytes": 18_000, "retained_bytes": 72_000, "lag_ms": 14, "last_ms": now, "through_ms": now}
+    for half in Half:
+        for number in tables:
+            table = f"shop.public.table_{number:05}"
+            key = BoardKey(name, half, table)
+            yield key, _source_table(table, round_) if half is Half.SOURCE else _target_table(round_, now)
+    source = {"state": "running", "events": 1_000 * round_, "databases": {"shop": log}, **process}
+    yield BoardKey(name, Half.SOURCE), source
+    yield BoardKey(name, Half.TARGET), {"state": "running", "through_ms": now - 2_000, **process}
+
+
+def _source_table(table: str, round_: int) -> Document:
+    return {"table": table, "state": "streaming", "events": {"c": 70 + round_, "u": 30}}
+
+
+def _target_table(round_: int, now: int) -> Document:
+    lag = {"publish": 12, "wait": 300, "merge": 600, "whole": 912}
+    return {
+        "standing": "going", "offsets": {"0": 900 + round_}, "ends": {"0": 900 + round_}, "behind": 0,
+        "seq": "0a", "merged_ms": now - 800, "lag_ms": lag, "events": {"c": 70 + round_, "u": 30},
+        "batches": 40 + round_, "seconds": {"read": 1.5, "apply": 4.0}, "current": True,
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

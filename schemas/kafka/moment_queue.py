@@ -1,0 +1,42 @@
+"""Through which moment something is complete: moments wait until their places are reached.
+
+    moment taken -> end asked -> add(moment, end)  ...  the end is reached -> `through` is that moment
+
+Why it is right: whatever happened before the moment ends before the place, because the place was asked for
+later.  The two the other way round would claim what happened between them.  Pure.
+"""
+
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+P = TypeVar("P")
+_MOST: Final = 64  # of more that wait, every second one is given up: `through` is coarser, never wrong
+
+
+class MomentQueue(Generic[P]):
+    """Moments of one clock, each with the place that has to be reached; both only grow."""
+
+    def __init__(self, through: int | None = None) -> None:
+        """Take through which moment it is known to be complete."""
+        self.through = through
+        self._waiting: list[tuple[int, P]] = []
+
+    def add(self, at_ms: int, place: P) -> None:
+        """Take a moment, and the place that was asked for after it."""
+        self._waiting.append((at_ms, place))
+        if len(self._waiting) > _MOST:
+            del self._waiting[1::2]
+
+    def reach(self, passed: Callable[[P], bool]) -> None:
+        """Take which places are reached; the first that is not keeps all later ones waiting."""
+        done = 0
+        for at_ms, place in self._waiting:
+            if not passed(place):
+                break
+            self.through = at_ms if self.through is None else max(self.through, at_ms)
+            done += 1
+        del self._waiting[:done]
+
+    def forget(self) -> None:
+        """Drop what waits: its places mean nothing any more."""
+        self._waiting.clear()

@@ -1,0 +1,87 @@
+"""A worker's views of its pipelines: one whose settings are slow to check keeps no other page waiting."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Event, Thread
+from types import SimpleNamespace
+from typing import Any, cast
+
+from wrackline.control.runtime.board.board_follower import BoardFollower
+from wrackline.control.runtime.worker.pipeline_views import WorkerViews
+from wrackline.producers.connect.child import Begin
+from wrackline.schemas.kafka.board_records import Half, HalfBoard
+from wrackline.schemas.pipelines.pipeline import Pipeline
+
+
+class Boards:
+    """Follows nothing, and notes what it was asked to follow."""
+
+    def __init__(self) -> None:
+        self.followed: list[str] = []
+
+    def follow(self, name: str, values: object) -> None:
+        del values
+        self.followed.append(name)
+
+    def leave(self, name: str) -> None:
+        self.followed.remove(name)
+
+    def is_read(self, name: str) -> bool:
+        return name in self.followed
+
+    @contextmanager
+    def held(self, name: str) -> Iterator[Mapping[Half, HalfBoard]]:
+        assert name in self.followed
+        yield {half: HalfBoard() for half in Half}
+
+
+class Pipelines:
+    """Two pipelines; the settings of one are read from a place that does not answer."""
+
+    def __init__(self) -> None:
+        self.asked, self.answers = Event(), Event()
+        self.versions = {"slow": 1, "fast": 1}
+
+    def names(self) -> Sequence[str]:
+        return list(self.versions)
+
+    def version(self, name: str) -> int:
+        return self.versions[name]
+
+    def pipeline(self, name: str) -> Pipeline:
+        if name == "slow":
+            self.asked.set()
+            assert self.answers.wait(60)
+        values = SimpleNamespace(text=lambda _: "shop")
+        return cast("Pipeline", SimpleNamespace(source="postgres", target="iceberg", good=lambda: values))
+
+
+def begins(name: str, probe: bool) -> Begin:  # noqa: FBT001 - as the views call it
+    raise AssertionError(name, probe)
+
+
+def test_a_slow_read_of_one_pipelines_settings_keeps_no_page_of_another_waiting() -> None:
+    pipelines, boards = Pipelines(), Boards()
+    views = WorkerViews(pipelines, cast("BoardFollower", boards), begins)
+    following = Thread(target=views.follow_all)
+    following.start()
+    try:
+        assert pipelines.asked.wait(60)
+        seen: list[Any] = []
+
+        def look() -> None:
+            with views.board("fast") as board:
+                seen.append(board.followed.kind)
+
+        page = Thread(target=look)
+        page.start()
+        page.join(60)
+        assert seen == ["postgres"]
+        assert following.is_alive(), "the other one is still waited for"
+    finally:
+        pipelines.answers.set()
+        following.join(60)
+    assert boards.followed == ["fast", "slow"]
+    pipelines.versions["fast"] = 2
+    views.follow_all()
+    assert boards.followed == ["fast", "slow", "fast"], "new settings may lead to another Kafka"

@@ -1,0 +1,115 @@
+"""Through which moment a log is in Kafka: it moves with what Kafka has, and stops where anything stops."""
+
+from dataclasses import dataclass
+
+from tests.fakes.place import Place
+from tests.fakes.source import FenceMark
+from wrackline.producers.contract.optional_parts import LogState
+from wrackline.producers.contract.row_chunks import Mark
+from wrackline.producers.contract.steps import Position
+from wrackline.producers.observe.log_lag_poller import poll_logs
+from wrackline.producers.observe.published_through import PublishedThrough
+from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.kafka.moment_queue import MomentQueue
+from wrackline.schemas.tables.table import SourcePartition
+
+AWAY = define("test.server_away", Transient, "the server is away", hint="wait")
+
+
+def moment(through: PublishedThrough) -> int | None:
+    return through.at_ms
+
+
+def test_a_moment_counts_once_the_end_that_was_asked_for_after_it_is_reached() -> None:
+    through = PublishedThrough()
+    through.take_end(1_000, FenceMark("end", 5))
+    through.reached(Place(0, 4))
+    assert moment(through) is None
+    through.take_end(2_000, FenceMark("end", 9))
+    through.reached(Place(0, 5))
+    assert moment(through) == 1_000
+    through.reached(Place(0, 20))
+    assert moment(through) == 2_000
+
+
+def test_an_idle_log_stays_fresh_and_a_log_that_nobody_reads_does_not() -> None:
+    through = PublishedThrough()
+    through.reached(Place(0, 5))
+    for at_ms in (1_000, 2_000, 3_000):
+        through.take_end(at_ms, FenceMark("end", 5))
+        assert moment(through) == at_ms
+    for at_ms in (4_000, 5_000):
+        through.take_end(at_ms, FenceMark("end", 6))
+        assert moment(through) == 3_000
+
+
+def test_places_of_a_log_that_was_opened_again_are_new() -> None:
+    through = PublishedThrough()
+    through.reached(Place(0, 50))
+    through.take_end(1_000, FenceMark("end", 60))
+    through.reopened()
+    through.take_end(2_000, FenceMark("end", 5))
+    assert moment(through) is None, "another log may be shorter"
+    through.reached(Place(0, 5))
+    assert moment(through) == 2_000
+
+
+def test_a_long_wait_makes_the_moment_coarser_and_never_wrong() -> None:
+    queue: MomentQueue[int] = MomentQueue()
+    for number in range(10_000):
+        queue.add(number, number)
+    seen = []
+    for reached in range(10_000):
+        queue.reach(lambda place, reached=reached: place <= reached)  # type: ignore[misc]
+        if queue.through is not None:
+            assert queue.through <= reached
+            seen.append(reached - queue.through)
+    assert queue.through is not None
+    assert queue.through > 9_000
+
+
+@dataclass
+class Watched:
+    """A source that is away at times, and the moments that were taken."""
+
+    now: int = 0
+
+    def __post_init__(self) -> None:
+        self.ends: list[tuple[int, int]] = []
+
+    def partitions(self) -> list[SourcePartition]:
+        return [SourcePartition("server", "db")]
+
+    def log_end(self, partition: SourcePartition) -> Mark:
+        del partition
+        self.now += 1
+        if self.now % 2:
+            raise AWAY()  # noqa: RSE102 - it makes the error
+        return FenceMark("end", self.now)
+
+
+class Ends:
+    """Takes the ends, and stops the source after some."""
+
+    def __init__(self, source: Watched) -> None:
+        self.source = source
+
+    def confirmed(self, partition: SourcePartition) -> Position | None:
+        del partition
+        return None
+
+    def log_state(self, partition: SourcePartition, log: LogState | None) -> None:
+        raise AssertionError(f"{partition} has none, and {log} came")
+
+    def log_end(self, partition: SourcePartition, at_ms: int, end: Mark) -> None:
+        del partition
+        assert isinstance(end, FenceMark)
+        self.source.ends.append((at_ms, end.lsn))
+
+
+def test_the_moment_is_taken_before_the_end_is_asked_for_and_an_error_ends_nothing() -> None:
+    source = Watched()
+    with poll_logs(source, Ends(source), lambda: source.now, every=0.001):  # type: ignore[arg-type]
+        while len(source.ends) < 5:
+            pass
+    assert all(at_ms < end for at_ms, end in source.ends)
