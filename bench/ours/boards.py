@@ -15,12 +15,14 @@ from wrackline.control.console.routing.console_routes import routes as console
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
 from wrackline.control.runtime.worker.pipeline_tasks import task_key
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
 from wrackline.control.runtime.worker.worker import serve_rest
+from wrackline.control.runtime.worker.worker_log import RestReports
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import BoardKey, Document, Half, encode
@@ -37,7 +39,7 @@ def main(port: int, pipelines: int, tables: int) -> None:
     named = {name: _pipeline(name) for name in (f"p{number:03}" for number in range(pipelines))}
     connectors = FileConnectors(named, lambda _task, _wish: None)
     boards = HandedBoards()
-    views = WorkerViews(connectors, boards, _nobody_assesses)
+    views = WorkerViews(connectors, boards, _nobody_begins, _nobody_begins, Notifier(lambda: False, _say))
     for name, pipeline in named.items():
         boards.follow(name, pipeline.good())
         for number in (0, 1):
@@ -46,7 +48,12 @@ def main(port: int, pipelines: int, tables: int) -> None:
             boards.hand(key, document)
     with (
         serve_rest(
-            connectors, {}, views, RestSettings(port), print, more=[console(connectors, views)]
+            connectors,
+            {},
+            views,
+            RestSettings(port),
+            RestReports(_say, _say, tuple),
+            more=[console(connectors, views)],
         ) as door,
         following(views),
     ):
@@ -59,8 +66,12 @@ def main(port: int, pipelines: int, tables: int) -> None:
                     boards.hand(key, document)
 
 
-def _nobody_assesses(name: str, probe: bool) -> Begin:  # noqa: FBT001 - as the views call it
-    raise AssertionError(name, probe)
+def _say(*told: object) -> None:
+    print(*told, file=sys.stderr)
+
+
+def _nobody_begins(name: str, what: object) -> Begin:
+    raise AssertionError(name, what)
 
 
 def _pipeline(name: str) -> Pipeline:

@@ -14,17 +14,19 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
 from wrackline.control.runtime.ground.installed import Installed
-from wrackline.control.runtime.letters.letters import LettersService, open_letters
 from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.tables.table import TableId
+
+if TYPE_CHECKING:  # it needs Spark's package, which a worker without a target has not
+    from wrackline.control.runtime.letters.letters import LettersService
 
 _MOST: Final = 500  # letters that are described one by one
 _BYTES: Final = 1_024  # of a key or a value
@@ -69,6 +71,8 @@ def work_on_letters(pipeline: Pipeline, work: LetterWork) -> dict[str, object]:
     """Do it, and look at what is left."""
     if work.verb is LetterVerb.REPLAY:
         return _replay(pipeline, work.table)
+    from wrackline.control.runtime.letters.letters import open_letters  # noqa: PLC0415 - as below
+
     with open_letters(pipeline) as opened:
         done: dict[str, object] = {}
         if work.verb is LetterVerb.DROP:
@@ -104,7 +108,7 @@ def _replay(pipeline: Pipeline, table: str) -> dict[str, object]:
         return {**_describe(opened.desk), "done": done}
 
 
-def _tables(opened: LettersService, name: str) -> Collection[TableId]:
+def _tables(opened: "LettersService", name: str) -> Collection[TableId]:
     """Return the table of this name, as topics write it; its topic may be gone."""
     parts = name.split(".")
     if not name:
@@ -113,7 +117,7 @@ def _tables(opened: LettersService, name: str) -> Collection[TableId]:
     return found or ([TableId(*parts)] if len(parts) == len(TableId._fields) else [])
 
 
-def _drop(opened: LettersService, table: TableId, ids: Collection[str]) -> int:
+def _drop(opened: "LettersService", table: TableId, ids: Collection[str]) -> int:
     if not ids:
         return opened.drop(table)
     spots = [spot for spot in opened.box.spots(table) if letter_id(spot) in ids]
@@ -121,7 +125,7 @@ def _drop(opened: LettersService, table: TableId, ids: Collection[str]) -> int:
     return len(spots)
 
 
-def _describe(opened: LettersService) -> dict[str, object]:
+def _describe(opened: "LettersService") -> dict[str, object]:
     groups: dict[tuple[str, str, str], int] = {}
     letters: list[dict[str, Any]] = []
     for table in opened.tables():

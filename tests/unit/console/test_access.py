@@ -247,7 +247,7 @@ def test_a_viewer_sees_no_button_that_would_be_refused(port: int, made: tuple[Ma
     vic.log_in("vic")
     ann.log_in("ann")
     for path, buttons in (
-        ("/console/p/shop", 3),
+        ("/console/p/shop", 5),
         ("/console/p/shop/t/shop.public.orders", 1),
         ("/console/", 3),
         ("/console/p/shop/snapshot", 2),

@@ -164,6 +164,9 @@ def test_a_target_that_drops_none_and_a_table_that_is_anothers_stay(monkeypatch:
         def drop(self, table: TableId) -> bool:
             raise AssertionError(table)
 
+        def set_aside(self, table: TableId, suffix: str) -> str | None:
+            raise AssertionError(table, suffix)
+
     assert found(monkeypatch, Source(), INTERNAL, target=Dropping()).tables == (ORDERS,)
     assert found(monkeypatch, Source(), INTERNAL, target=Dropping(), stored=state("b")).tables == ()
 
@@ -186,6 +189,9 @@ def test_a_table_of_the_target_is_named_after_its_topic(monkeypatch: pytest.Monk
 
         def drop(self, table: TableId) -> bool:
             raise AssertionError(table)
+
+        def set_aside(self, table: TableId, suffix: str) -> str | None:
+            raise AssertionError(table, suffix)
 
     topic = "s.public.orders"
     seen = found(monkeypatch, Source(), [topic], target=Target(), naming="debezium")

@@ -3,14 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
-from types import SimpleNamespace
 from typing import Any, cast
 
+from tests.unit.corpus.worker import GOOD
 from wrackline.control.runtime.board.board_follower import BoardFollower
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews
 from wrackline.producers.connect.child import Begin
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
-from wrackline.schemas.pipelines.pipeline import Pipeline
+from wrackline.schemas.pipelines.pipeline import Pipeline, check
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 
 class Boards:
@@ -52,17 +55,18 @@ class Pipelines:
         if name == "slow":
             self.asked.set()
             assert self.answers.wait(60)
-        values = SimpleNamespace(text=lambda _: "shop")
-        return cast("Pipeline", SimpleNamespace(source="postgres", target="iceberg", good=lambda: values))
+        given = {**GOOD, "name": name, "logs.topic": "off"}
+        return check(given, Installed(), Resolver(Allowed(), {}))
 
 
-def begins(name: str, probe: bool) -> Begin:  # noqa: FBT001 - as the views call it
-    raise AssertionError(name, probe)
+def begins(name: str, what: object) -> Begin:
+    raise AssertionError(name, what)
 
 
 def test_a_slow_read_of_one_pipelines_settings_keeps_no_page_of_another_waiting() -> None:
     pipelines, boards = Pipelines(), Boards()
-    views = WorkerViews(pipelines, cast("BoardFollower", boards), begins)
+    notifier = Notifier(lambda: False, lambda *_: None)
+    views = WorkerViews(pipelines, cast("BoardFollower", boards), begins, begins, notifier)
     following = Thread(target=views.follow_all)
     following.start()
     try:
