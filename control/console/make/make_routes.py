@@ -1,0 +1,195 @@
+"""The drafts, and the steps of one that ask no server.
+
+    GET  /console/new                       the drafts, and the form of a new one
+    POST /console/new                       a name and a kind of source
+    GET  /console/draft/{id}/step/{step}    source, target: the settings
+    POST /console/draft/{id}/step/{step}    stores them, and leads to the next step
+    POST /console/draft/{id}/remove
+
+In: the frame of the pages, and the drafts.  Out: routes.  A step is stored only if all of it is good, and if
+the draft is as it was when the page was made: otherwise the page shows both.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse
+
+from wrackline.control.console.make.step_fields import SOURCE, STEPS, TABLES, TARGET, read_step, show_step
+from wrackline.control.console.page_frame import PageFrame
+from wrackline.control.console.sent_form import read_form
+from wrackline.control.plane.draft_service import DraftService
+from wrackline.control.plane.known_settings import registry_of
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.rest.model.drafts import CHANGED, NEW
+from wrackline.control.runtime.rest.routes.table_routes import user_of
+from wrackline.schemas.errors import Definite, WracklineError, define
+from wrackline.schemas.pipelines.pipeline import kind_of
+from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.settings.settings_registry import SettingsRegistry
+
+NO_KIND = define(
+    "draft.no_kind",
+    Definite,
+    "there is no kind {kind} here",
+    hint="choose one of: {kinds}",
+)
+_KIND: Final = "connector.class"
+_TARGET_KIND: Final = "target.kind"
+_NEXT: Final = {SOURCE: "tables", TARGET: "start"}
+_LARGE: Final = 300_000  # bytes of a form: a draft may have so many, and a form writes some letters as three
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDraft:
+    """A draft as a page shows it."""
+
+    id: str
+    tag: str
+    by: str
+    settings: Mapping[str, str]
+    text: str  # of the pipeline's file
+
+    @property
+    def registry(self) -> SettingsRegistry:
+        """The settings that it may have."""
+        return registry_of(kind_of(self.settings.get(_KIND, "")), self.settings.get(_TARGET_KIND, ""))
+
+
+class DraftPages:
+    """What the pages of drafts share."""
+
+    def __init__(self, pages: PageFrame, service: DraftService) -> None:
+        self.pages, self.service = pages, service
+
+    def open(self, draft_id: str) -> OpenDraft:
+        """Read a draft."""
+        document, tag = self.service.show(draft_id, "flat")
+        try:
+            text = str(self.service.show(draft_id, "toml")[0]["config"])
+        except WracklineError as error:  # read back, it would be other settings
+            text = f"# {error.sentence}"
+        return OpenDraft(draft_id, tag, document["by"], document["config"], text)
+
+    def page(
+        self, request: Request, template: str, draft: OpenDraft, step: str, status: int = 200, **of: object
+    ) -> Response:
+        """Render a step."""
+        return self.pages.page(request, template, status, draft=draft, step=step, steps=STEPS, **of)
+
+    def store(
+        self, request: Request, draft: OpenDraft, settings: Mapping[str, str], seen: str
+    ) -> Sequence[tuple[str, str, str]] | None:
+        """Store settings; return what differs if somebody else has stored others meanwhile."""
+        try:
+            self.service.put(draft.id, {"config": dict(settings)}, user_of(request), seen)
+        except WracklineError as error:
+            if error.code != CHANGED.code:
+                raise
+            return differences(draft.settings, settings)
+        return None
+
+
+def differences(stored: Mapping[str, str], sent: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Return the settings that differ, with both texts."""
+    names = sorted({*stored, *sent})
+    pairs = ((shown_name(name), stored.get(name, ""), sent.get(name, "")) for name in names)
+    return [one for one in pairs if one[1] != one[2]]
+
+
+def add_make(made: APIRouter, shared: DraftPages) -> None:
+    """Add the routes."""
+    pages, service = shared.pages, shared.service
+
+    @made.get("/new")
+    def drafts(request: Request) -> Response:
+        """Show the drafts."""
+        return pages.page(request, "drafts.html", drafts=service.list_all(), kinds=Installed().kinds("source"))
+
+    @made.post("/new")
+    async def begin(request: Request) -> Response:
+        """Make a draft."""
+        sent = await read_form(request, _LARGE)
+        name, kind = sent.get("name", "").strip(), sent.get("kind", "")
+        if kind not in (kinds := Installed().kinds("source")):
+            raise NO_KIND(kind=shown_name(kind), kinds=", ".join(kinds))
+        config: dict[str, Any] = {"config": {"name": name, _KIND: kind, "topic.prefix": name}}
+        await run_in_threadpool(service.put, name, config, user_of(request), NEW)
+        return RedirectResponse(f"/console/draft/{quote(name, safe='')}/step/{SOURCE}", 303)
+
+    @made.get("/draft/{id}/step/{step}")
+    def step(request: Request, id: str, step: str) -> Response:  # noqa: A002 - the path's name
+        """Show a step."""
+        if step not in _NEXT:
+            return pages.page(request, "missing.html", 404, what=f"step {shown_name(step)}")
+        draft = shared.open(id)
+        return shared.page(request, "draft_step.html", draft, step, **_shown(draft, step, draft.settings, {}))
+
+    @made.post("/draft/{id}/step/{step}")
+    async def save(request: Request, id: str, step: str) -> Response:  # noqa: A002
+        """Store a step."""
+        if step not in _NEXT:
+            return pages.page(request, "missing.html", 404, what=f"step {shown_name(step)}")
+        sent = await read_form(request, _LARGE)
+        return await run_in_threadpool(_save, shared, request, id, step, sent)
+
+    @made.post("/draft/{id}/remove")
+    def remove(id: str) -> Response:  # noqa: A002
+        """Remove a draft."""
+        service.remove(id)
+        return RedirectResponse("/console/new", 303)
+
+
+def _save(
+    shared: DraftPages, request: Request, draft_id: str, step: str, sent: Mapping[str, str]
+) -> Response:
+    draft = shared.open(draft_id)
+    before = dict(draft.settings)
+    if step == TARGET and _TARGET_KIND in sent:
+        kinds = Installed().kinds("target")
+        if sent[_TARGET_KIND] not in ("", *kinds):
+            raise NO_KIND(kind=shown_name(sent[_TARGET_KIND]), kinds=", ".join(kinds))
+        before = _of_kind(before, sent[_TARGET_KIND])
+    registry = registry_of(kind_of(before.get(_KIND, "")), before.get(_TARGET_KIND, ""))
+    settings, faults = read_step(step, sent, before, registry)
+    shown = {"step": step, **_shown(draft, step, settings, faults)}
+    if faults:
+        return shared.page(request, "draft_step.html", draft, status=400, **shown)
+    try:
+        differ = shared.store(request, draft, settings, sent.get("tag", ""))
+    except WracklineError as error:
+        return shared.page(
+            request, "draft_step.html", draft, status=400, **{**shown, "refusal": error.document()}
+        )
+    if differ is not None:
+        return shared.page(request, "draft_step.html", draft, status=412, **{**shown, "differ": differ})
+    stays = sent.get(_TARGET_KIND, draft.settings.get(_TARGET_KIND, "")) != draft.settings.get(_TARGET_KIND, "")
+    here = f"/console/draft/{quote(draft_id, safe='')}"
+    return RedirectResponse(f"{here}/step/{step}" if stays else f"{here}/{_NEXT[step]}", 303)
+
+
+def _of_kind(settings: Mapping[str, str], kind: str) -> dict[str, str]:
+    """Return the settings with another kind of target: those that only the earlier one had are left out."""
+    made = {name: text for name, text in settings.items() if name != _TARGET_KIND}
+    if kind == settings.get(_TARGET_KIND, ""):
+        return dict(settings)
+    registry = registry_of(kind_of(settings.get(_KIND, "")), kind)
+    made = {name: text for name, text in made.items() if registry.find(name) or not name.startswith("target.")}
+    return {**made, _TARGET_KIND: kind} if kind else made
+
+
+def _shown(
+    draft: OpenDraft, step: str, settings: Mapping[str, str], faults: Mapping[str, str]
+) -> dict[str, object]:
+    registry = registry_of(kind_of(settings.get(_KIND, "")), settings.get(_TARGET_KIND, ""))
+    return {
+        "form": show_step(step, settings, registry, faults),
+        "kinds": Installed().kinds("target") if step == TARGET else (),
+        "kind": settings.get(_TARGET_KIND, "") if step == TARGET else kind_of(settings.get(_KIND, "")),
+        "refusal": None,
+        "differ": (),
+    }
