@@ -8,15 +8,19 @@ missing, so the records that it would have read are handed to it here, the halve
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 from wrackline.control.console.routing.console_routes import routes as console
+from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.board.board_follower import BoardFollower
+from wrackline.control.runtime.files.file_drafts import FileDrafts
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.drafts import DraftAccess
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
 from wrackline.control.runtime.worker.pipeline_tasks import task_key
@@ -53,7 +57,7 @@ def main(port: int, pipelines: int, tables: int) -> None:
             views,
             RestSettings(port),
             RestReports(_say, _say, tuple),
-            more=[console(connectors, views)],
+            more=[console(connectors, views, _no_drafts(connectors))],
         ) as door,
         following(views),
     ):
@@ -64,6 +68,15 @@ def main(port: int, pipelines: int, tables: int) -> None:
             for name in named:
                 for key, document in _documents(name, range(round_ % _CHANGED, tables, _CHANGED), round_ + 1):
                     boards.hand(key, document)
+
+
+def _no_drafts(connectors: FileConnectors) -> DraftService:
+    drafts = FileDrafts(Path("/nowhere"), _check)
+    return DraftService(DraftAccess(drafts, connectors.names, _check, _nobody_begins))
+
+
+def _check(given: Mapping[str, str]) -> Pipeline:
+    return check(given, Installed(), Resolver(Allowed.from_environment({}), {}))
 
 
 def _say(*told: object) -> None:
@@ -82,7 +95,7 @@ def _pipeline(name: str) -> Pipeline:
         "kafka.bootstrap.servers": _NOBODY, "schema.registry.url": f"http://{_NOBODY}",
         "target.warehouse": "/nowhere",
     }  # fmt: skip
-    return check(given, Installed(), Resolver(Allowed.from_environment({}), {}))
+    return _check(given)
 
 
 class HandedBoards(BoardFollower):

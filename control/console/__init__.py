@@ -10,6 +10,7 @@ shapes              the screen of a table's shapes
 access              what users may do and see, and which forms are of their session
 rows                existing rows
 log                 positions and log
+make                a pipeline before it is made: drafts in four steps
 lineage             from which table into which copy
 workers             workers, and what each of them runs
 draw                geometry of drawings

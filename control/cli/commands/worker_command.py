@@ -95,7 +95,8 @@ def _pages(crew: "Connectors", views: "WorkerViews", drafts: "DraftAccess") -> "
     from wrackline.control.plane import draft_routes  # noqa: PLC0415
     from wrackline.control.plane.draft_service import DraftService  # noqa: PLC0415
 
-    return console_routes.routes(crew, views), draft_routes.routes(DraftService(drafts))
+    service = DraftService(drafts)
+    return console_routes.routes(crew, views, service), draft_routes.routes(service)
 
 
 def _take_part(file: Path, log: Log, rest: RestSettings, most_memory: int) -> int:

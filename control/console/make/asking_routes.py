@@ -19,8 +19,9 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
-from wrackline.control.console.make.make_routes import DraftPages
-from wrackline.control.console.make.start_page import accepted_ids, start_page
+from wrackline.control.console.access.sent_form import read_form
+from wrackline.control.console.make.make_routes import DraftPages, StepPage
+from wrackline.control.console.make.start_page import StartPage, accepted_ids, start_page
 from wrackline.control.console.make.step_fields import START, TABLES
 from wrackline.control.console.make.table_picker import (
     INCLUDE,
@@ -31,11 +32,8 @@ from wrackline.control.console.make.table_picker import (
     patterns_of,
     picker_of,
 )
-from wrackline.control.console.sent_form import read_form
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import WracklineError
-
-_LARGE = 300_000  # bytes of a form with the names of many tables
 
 
 def add_asking(made: APIRouter, shared: DraftPages) -> None:
@@ -59,7 +57,7 @@ def _add_tables(made: APIRouter, shared: DraftPages) -> None:
     @made.post("/draft/{id}/tables")
     async def choose(request: Request, id: str) -> Response:  # noqa: A002
         """Store the chosen tables."""
-        sent = await read_form(request, _LARGE)
+        sent = await read_form(request)
         draft = await run_in_threadpool(shared.open, id)
         settings = {name: text for name, text in draft.settings.items() if name != INCLUDE}
         if chosen := chosen_tables(sent):
@@ -92,19 +90,15 @@ async def _tables(
     except WracklineError as failed:
         error = failed.document()
     status = 412 if differ else 400 if refusal else 200
-    return shared.page(
-        request,
-        "draft_tables.html",
-        draft,
-        TABLES,
-        status,
-        tables=found,
-        error=error,
-        patterns=patterns_of(draft.settings),
-        q=q,
-        refusal=None if refusal is None else refusal.document(),
-        differ=differ,
-    )
+    shown = {
+        "tables": found,
+        "error": error,
+        "patterns": patterns_of(draft.settings),
+        "q": q,
+        "refusal": None if refusal is None else refusal.document(),
+        "differ": differ,
+    }
+    return shared.page(request, draft, TABLES, StepPage("draft_tables.html", shown), status)
 
 
 def _add_columns(made: APIRouter, shared: DraftPages) -> None:
@@ -119,22 +113,19 @@ def _add_columns(made: APIRouter, shared: DraftPages) -> None:
             answer = await shared.service.assess_table(subject, ("", schema, table))
         except WracklineError as failed:
             error = failed.document()
-        return shared.page(
-            request,
-            "draft_columns.html",
-            draft,
-            TABLES,
-            schema=schema,
-            table=table,
-            columns=columns_of(answer, schema, table, draft.settings),
-            features=answer["features"],
-            error=error,
-        )
+        shown = {
+            "schema": schema,
+            "table": table,
+            "columns": columns_of(answer, schema, table, draft.settings),
+            "features": answer["features"],
+            "error": error,
+        }
+        return shared.page(request, draft, TABLES, StepPage("draft_columns.html", shown))
 
     @made.post("/draft/{id}/columns")
     async def choose_columns(request: Request, id: str, table: str, schema: str = "") -> Response:  # noqa: A002
         """Store what was chosen for the columns."""
-        sent = await read_form(request, _LARGE)
+        sent = await read_form(request)
         draft = await run_in_threadpool(shared.open, id)
         settings = chosen_columns(sent, schema, table, draft.settings)
         await run_in_threadpool(
@@ -147,7 +138,7 @@ def _add_start(made: APIRouter, shared: DraftPages) -> None:
     @made.get("/draft/{id}/start")
     def start(request: Request, id: str) -> Response:  # noqa: A002
         """Show the last step."""
-        return shared.page(request, "draft_start.html", shared.open(id), START, found=None, error=None)
+        return shared.page(request, shared.open(id), START, _start(None, None))
 
     @made.post("/draft/{id}/assess")
     async def assess(request: Request, id: str) -> Response:  # noqa: A002
@@ -185,4 +176,8 @@ async def _assessed(
     except WracklineError as failed:
         error = failed.document()
     status = 200 if refusal is None else 409
-    return shared.page(request, "draft_start.html", draft, START, status, found=found, error=error)
+    return shared.page(request, draft, START, _start(found, error), status)
+
+
+def _start(found: StartPage | None, error: Mapping[str, object] | None) -> StepPage:
+    return StepPage("draft_start.html", {"found": found, "error": error})

@@ -12,16 +12,16 @@ the draft is as it was when the page was made: otherwise the page shows both.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
-from wrackline.control.console.make.step_fields import SOURCE, STEPS, TABLES, TARGET, read_step, show_step
+from wrackline.control.console.access.sent_form import read_form
+from wrackline.control.console.make.step_fields import SOURCE, STEPS, TARGET, read_step, show_step
 from wrackline.control.console.page_frame import PageFrame
-from wrackline.control.console.sent_form import read_form
 from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.plane.known_settings import registry_of
 from wrackline.control.runtime.ground.installed import Installed
@@ -41,7 +41,6 @@ NO_KIND = define(
 _KIND: Final = "connector.class"
 _TARGET_KIND: Final = "target.kind"
 _NEXT: Final = {SOURCE: "tables", TARGET: "start"}
-_LARGE: Final = 300_000  # bytes of a form: a draft may have so many, and a form writes some letters as three
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +59,13 @@ class OpenDraft:
         return registry_of(kind_of(self.settings.get(_KIND, "")), self.settings.get(_TARGET_KIND, ""))
 
 
+class StepPage(NamedTuple):
+    """What a step shows, and in which template."""
+
+    template: str
+    shown: Mapping[str, object]
+
+
 class DraftPages:
     """What the pages of drafts share."""
 
@@ -76,10 +82,11 @@ class DraftPages:
         return OpenDraft(draft_id, tag, document["by"], document["config"], text)
 
     def page(
-        self, request: Request, template: str, draft: OpenDraft, step: str, status: int = 200, **of: object
+        self, request: Request, draft: OpenDraft, step: str, of: StepPage, status: int = 200
     ) -> Response:
         """Render a step."""
-        return self.pages.page(request, template, status, draft=draft, step=step, steps=STEPS, **of)
+        more = {"draft": draft, "step": step, "steps": STEPS, **of.shown}
+        return self.pages.page(request, of.template, status, **more)
 
     def store(
         self, request: Request, draft: OpenDraft, settings: Mapping[str, str], seen: str
@@ -108,12 +115,13 @@ def add_make(made: APIRouter, shared: DraftPages) -> None:
     @made.get("/new")
     def drafts(request: Request) -> Response:
         """Show the drafts."""
-        return pages.page(request, "drafts.html", drafts=service.list_all(), kinds=Installed().kinds("source"))
+        kinds = Installed().kinds("source")
+        return pages.page(request, "drafts.html", drafts=service.list_all(), kinds=kinds)
 
     @made.post("/new")
     async def begin(request: Request) -> Response:
         """Make a draft."""
-        sent = await read_form(request, _LARGE)
+        sent = await read_form(request)
         name, kind = sent.get("name", "").strip(), sent.get("kind", "")
         if kind not in (kinds := Installed().kinds("source")):
             raise NO_KIND(kind=shown_name(kind), kinds=", ".join(kinds))
@@ -127,14 +135,14 @@ def add_make(made: APIRouter, shared: DraftPages) -> None:
         if step not in _NEXT:
             return pages.page(request, "missing.html", 404, what=f"step {shown_name(step)}")
         draft = shared.open(id)
-        return shared.page(request, "draft_step.html", draft, step, **_shown(draft, step, draft.settings, {}))
+        return shared.page(request, draft, step, _shown(step, draft.settings, {}))
 
     @made.post("/draft/{id}/step/{step}")
     async def save(request: Request, id: str, step: str) -> Response:  # noqa: A002
         """Store a step."""
         if step not in _NEXT:
             return pages.page(request, "missing.html", 404, what=f"step {shown_name(step)}")
-        sent = await read_form(request, _LARGE)
+        sent = await read_form(request)
         return await run_in_threadpool(_save, shared, request, id, step, sent)
 
     @made.post("/draft/{id}/remove")
@@ -156,40 +164,47 @@ def _save(
         before = _of_kind(before, sent[_TARGET_KIND])
     registry = registry_of(kind_of(before.get(_KIND, "")), before.get(_TARGET_KIND, ""))
     settings, faults = read_step(step, sent, before, registry)
-    shown = {"step": step, **_shown(draft, step, settings, faults)}
     if faults:
-        return shared.page(request, "draft_step.html", draft, status=400, **shown)
+        return shared.page(request, draft, step, _shown(step, settings, faults), 400)
     try:
         differ = shared.store(request, draft, settings, sent.get("tag", ""))
     except WracklineError as error:
-        return shared.page(
-            request, "draft_step.html", draft, status=400, **{**shown, "refusal": error.document()}
-        )
+        return shared.page(request, draft, step, _shown(step, settings, {}, refusal=error.document()), 400)
     if differ is not None:
-        return shared.page(request, "draft_step.html", draft, status=412, **{**shown, "differ": differ})
-    stays = sent.get(_TARGET_KIND, draft.settings.get(_TARGET_KIND, "")) != draft.settings.get(_TARGET_KIND, "")
+        return shared.page(request, draft, step, _shown(step, settings, {}, differ=differ), 412)
+    earlier = draft.settings.get(_TARGET_KIND, "")
+    stays = sent.get(_TARGET_KIND, earlier) != earlier  # the settings of another kind of target come now
     here = f"/console/draft/{quote(draft_id, safe='')}"
     return RedirectResponse(f"{here}/step/{step}" if stays else f"{here}/{_NEXT[step]}", 303)
 
 
 def _of_kind(settings: Mapping[str, str], kind: str) -> dict[str, str]:
     """Return the settings with another kind of target: those that only the earlier one had are left out."""
-    made = {name: text for name, text in settings.items() if name != _TARGET_KIND}
     if kind == settings.get(_TARGET_KIND, ""):
         return dict(settings)
     registry = registry_of(kind_of(settings.get(_KIND, "")), kind)
-    made = {name: text for name, text in made.items() if registry.find(name) or not name.startswith("target.")}
+    made = {
+        name: text
+        for name, text in settings.items()
+        if name != _TARGET_KIND and (registry.find(name) or not name.startswith("target."))
+    }
     return {**made, _TARGET_KIND: kind} if kind else made
 
 
 def _shown(
-    draft: OpenDraft, step: str, settings: Mapping[str, str], faults: Mapping[str, str]
-) -> dict[str, object]:
-    registry = registry_of(kind_of(settings.get(_KIND, "")), settings.get(_TARGET_KIND, ""))
-    return {
-        "form": show_step(step, settings, registry, faults),
+    step: str,
+    settings: Mapping[str, str],
+    faults: Mapping[str, str],
+    *,
+    refusal: Mapping[str, object] | None = None,
+    differ: Sequence[tuple[str, str, str]] = (),
+) -> StepPage:
+    kinds = kind_of(settings.get(_KIND, "")), settings.get(_TARGET_KIND, "")
+    shown = {
+        "form": show_step(step, settings, registry_of(*kinds), faults),
         "kinds": Installed().kinds("target") if step == TARGET else (),
-        "kind": settings.get(_TARGET_KIND, "") if step == TARGET else kind_of(settings.get(_KIND, "")),
-        "refusal": None,
-        "differ": (),
+        "kind": kinds[step == TARGET],
+        "refusal": refusal,
+        "differ": differ,
     }
+    return StepPage("draft_step.html", shown)

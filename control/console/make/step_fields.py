@@ -3,8 +3,8 @@
 In: a draft's settings and the registry of its kinds.  Out: fields; or, of what was sent, the settings that
 follow and what is wrong with each.  What is wrong never repeats a value: it may be a password.
 
-A step shows what most pipelines need, folds the rest that matters by group, and takes all others as lines
-`name = value`.
+A step shows what a pipeline needs and what is set, folds the rest that matters by group, and takes all
+others as lines `name = value`.
 """
 
 from collections import defaultdict
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.settings.declared.core_settings import CORE
 from wrackline.schemas.settings.setting import Importance, Setting
 from wrackline.schemas.settings.settings_registry import SettingsRegistry
 from wrackline.schemas.settings.value_kinds import SettingKind, words_of
@@ -29,13 +30,16 @@ STEPS: Final[Mapping[str, str]] = {
 }
 OTHERS: Final = "others"  # the field of lines
 _FIELD: Final = "set:"
-_OWN: Final = frozenset({"name", "connector.class", "table.include.list", "target.kind"})  # asked for elsewhere
+_OWN: Final = frozenset(
+    {"name", "connector.class", "table.include.list", "target.kind"}
+)  # asked for elsewhere
 _OF_TARGET: Final = ("target.", "consume.", "spark.", "auto.cdc.")
 _OF_TABLES: Final = ("table.", "schema.include", "schema.exclude", "column.", "message.key.columns")
+_OF_CORE: Final = frozenset(one.name for one in CORE.settings)
 _LONGEST: Final = 8_192
 
 
-class Field(NamedTuple):
+class FormField(NamedTuple):
     """One setting of a form."""
 
     name: str
@@ -57,7 +61,7 @@ class FieldGroup(NamedTuple):
     """Settings that are folded."""
 
     title: str
-    fields: tuple[Field, ...]
+    fields: tuple[FormField, ...]
     open: bool
 
 
@@ -65,7 +69,7 @@ class FieldGroup(NamedTuple):
 class StepFields:
     """What a step shows."""
 
-    first: tuple[Field, ...]
+    first: tuple[FormField, ...]
     groups: tuple[FieldGroup, ...]
     others: str
     others_fault: str
@@ -90,9 +94,9 @@ def show_step(
 ) -> StepFields:
     """Return the fields of a step."""
     first, folded = [], defaultdict(list)
-    for one in _asked(step, registry):
+    for one in _shown_settings(step, registry):
         field = _field(one, settings.get(one.name, ""), faults.get(one.name, ""))
-        if one.required or one.importance is Importance.HIGH:
+        if one.required or field.text or (one.importance is Importance.HIGH and one.name not in _OF_CORE):
             first.append(field)
         else:
             folded[one.group].append(field)
@@ -109,7 +113,7 @@ def read_step(
 ) -> SentStep:
     """Read what was sent of a step; settings of other steps stay as they are."""
     settings, faults = dict(before), {}
-    for setting in _asked(step, registry):
+    for setting in _shown_settings(step, registry):
         text = sent.get(_FIELD + setting.name)
         if text is None:
             continue
@@ -128,17 +132,16 @@ def read_step(
     return SentStep(settings, faults)
 
 
-def _asked(step: str, registry: SettingsRegistry) -> Iterator[Setting]:
-    for setting in registry.settings.values():
+def _shown_settings(step: str, registry: SettingsRegistry) -> Iterator[Setting]:
+    """Yield the settings of a step, those of the source or target first."""
+    for setting in sorted(registry.settings.values(), key=lambda one: one.name in _OF_CORE):
         shown = setting.required or setting.importance is not Importance.LOW
         if shown and not setting.family and setting.name not in _OWN and step_of(setting.name) == step:
             yield setting
 
 
-def _others(
-    step: str, settings: Mapping[str, str], registry: SettingsRegistry
-) -> Iterator[tuple[str, str]]:
-    asked = {one.name for one in _asked(step, registry)}
+def _others(step: str, settings: Mapping[str, str], registry: SettingsRegistry) -> Iterator[tuple[str, str]]:
+    asked = {one.name for one in _shown_settings(step, registry)}
     for name, text in settings.items():
         if name not in asked and name not in _OWN and step_of(name) == step:
             yield name, text
@@ -153,15 +156,15 @@ def _read_lines(text: str, step: str, registry: SettingsRegistry) -> tuple[dict[
         where = f"line {number}: "
         if not equals:
             return given, f"{where}expected a name, = and a value"
-        setting = registry.find(name)
-        if setting is None:
-            near = registry.nearest(name)
-            return given, f"{where}there is no setting {shown_name(name)}" + (f"; did you mean {near}?" if near else "")
+        setting, near = registry.find(name), registry.nearest(name)
+        if setting is None and near != name:  # one that has no effect here is a finding of the assessment
+            meant = f"; did you mean {near}?" if near else ""
+            return given, f"{where}there is no setting {shown_name(name)}{meant}"
         if name in _OWN or step_of(name) != step:
             return given, f"{where}{name} is set in the step {STEPS[step_of(name)]}"
         if name in given:
             return given, f"{where}{name} is there twice"
-        if fault := _fault(setting, value):
+        if setting is not None and (fault := _fault(setting, value)):
             return given, f"{where}{fault}"
         given[name] = value
     return given, ""
@@ -179,7 +182,7 @@ def _fault(setting: Setting, text: str) -> str:
     return ""
 
 
-def _field(setting: Setting, text: str, fault: str) -> Field:
+def _field(setting: Setting, text: str, fault: str) -> FormField:
     words: tuple[str, ...] = ()
     if setting.type is SettingKind.BOOLEAN:
         words = ("true", "false")
@@ -187,6 +190,6 @@ def _field(setting: Setting, text: str, fault: str) -> Field:
         words = words_of(setting.validator)
     if text and text not in words:  # a reference, or another spelling
         words = ()
-    return Field(
+    return FormField(
         setting.name, setting.doc, text, setting.default or "", words, setting.secret, setting.required, fault
     )

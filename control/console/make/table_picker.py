@@ -80,7 +80,7 @@ def patterns_of(settings: Mapping[str, str]) -> str:
 
 
 def chosen_tables(sent: Mapping[str, str]) -> str:
-    """Return the value of `table.include.list`: the patterns that were sent, and the tables chosen besides."""
+    """Return the value of `table.include.list`: the patterns that were sent, and the chosen tables."""
     lines = [line.strip() for line in sent.get("patterns", "").splitlines() if line.strip()]
     picked = [exact_pattern(*_names(field)) for field in sent if field.startswith(_PICK)]
     return join_list(tuple(dict.fromkeys([*lines, *picked])))

@@ -29,6 +29,8 @@ from wrackline.control.console.heat_figures import FIGURES
 from wrackline.control.console.letters.letters_routes import add_letters
 from wrackline.control.console.lineage.lineage_routes import add_lineage
 from wrackline.control.console.log.log_routes import add_log
+from wrackline.control.console.make.asking_routes import add_asking
+from wrackline.control.console.make.make_routes import DraftPages, add_make
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
 from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
 from wrackline.control.console.pipelines_page import bulk_note, pipelines_page
@@ -38,6 +40,7 @@ from wrackline.control.console.rows.rows_routes import add_rows
 from wrackline.control.console.shapes.shapes_routes import add_shapes
 from wrackline.control.console.table_page import table_page
 from wrackline.control.console.workers.workers_routes import add_workers
+from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connectors import Connectors
 from wrackline.control.runtime.rest.routes.connector_routes import restart_connector
@@ -62,7 +65,7 @@ _HALF_VERBS: Final = ("pause", "resume")
 _TABLE_VERBS: Final = tuple(wish.value for wish in TableWish)
 
 
-def routes(crew: Connectors, views: WorkerViews) -> APIRouter:
+def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRouter:
     """Make the routes."""
     pages = PageFrame(crew, views)
     made = APIRouter(
@@ -84,6 +87,9 @@ def routes(crew: Connectors, views: WorkerViews) -> APIRouter:
     add_log(made, pages)
     add_lineage(made, pages)
     add_workers(made, pages)
+    shared = DraftPages(pages, drafts)
+    add_make(made, shared)
+    add_asking(made, shared)
 
     @made.get("/static/{file}")
     def static(file: str) -> Response:

@@ -4,13 +4,19 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from tests.fakes.drafts import MadeAnswers, made_access
 from tests.unit.console import made_events, made_letters, made_shapes
 from wrackline.control.console.routing import console_routes
+from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
 from wrackline.control.runtime.events.event_looks import EventLook, EventQuestion
 from wrackline.control.runtime.events.shape_looks import ShapeLook
+from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GroupMember
@@ -27,6 +33,8 @@ from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 from wrackline.schemas.kafka.receipts import Receipt, RequestKind, RequestState, ScanStatus, TableProgress
 from wrackline.schemas.kafka.signals import SnapshotKind
 from wrackline.schemas.kafka.wish_records import TableWish
+from wrackline.schemas.pipelines.pipeline import check
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.versions import OURS
 
 SLOT_LOST = define(
@@ -56,6 +64,7 @@ class MadeCrew:
         self.standings = dict(standings)
         self.group = [GroupMember(self.worker, None, now_ms() - 7_200_000, OURS)]
         self.wished: list[tuple[str, DesiredState]] = []
+        self.answers: MadeAnswers | None = None  # what servers say, once it is served
         self.tasks: list[int | None] = []  # of each wish
 
     def names(self) -> Sequence[str]:
@@ -319,6 +328,9 @@ def served(
     crew: MadeCrew, views: MadeViews, settings: RestSettings | None = None, **more: Any
 ) -> Iterator[RestEndpoint]:
     """Serve a console over them."""
-    routes = [console_routes.routes(crew, views)]  # type: ignore[arg-type]  # it has what the console uses
-    with open_endpoint(settings or RestSettings(0), routes, print, **more) as endpoint:
-        yield endpoint
+    checking = partial(check, plugins=Installed(), resolve=Resolver(Allowed(), {"WRACKLINE_DB": "made"}))
+    with TemporaryDirectory() as folder:
+        access, crew.answers = made_access(Path(folder) / "drafts", crew.names, checking)
+        routes = [console_routes.routes(crew, views, DraftService(access))]  # type: ignore[arg-type]  # all it uses
+        with open_endpoint(settings or RestSettings(0), routes, print, **more) as endpoint:
+            yield endpoint

@@ -55,6 +55,7 @@ def test_each_role_may_what_the_table_says(worker: Worker, route: str, role: str
         code="pg.slot_lost",
         verb="pause",
         theme="dark",
+        step="source",
         ns="default",
         generation="0",
         instance="0",
@@ -89,7 +90,12 @@ def test_what_each_role_may_is_this() -> None:
         *of_the_login,
     }
     assert {route for route in by_role[Role.VIEWER] if not route.startswith("GET ")} == changes_nothing
-    starts_a_process = {"GET /connectors/{name}/assessment", "GET /connectors/{name}/letters"}
+    starts_a_process = {
+        "GET /connectors/{name}/assessment",
+        "GET /connectors/{name}/letters",
+        "GET /console/draft/{id}/tables",
+        "GET /console/draft/{id}/columns",
+    }
     assert {route for route in by_role[Role.OPERATOR] if route.startswith("GET ")} == starts_a_process
     assert [route for route in by_role[Role.ADMIN] if route.startswith("GET ")] == ["GET /audit"]
     changes = [

@@ -210,7 +210,6 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         connector_routes.routes(crew),
         connector_routes.file_routes(),
         plugin_routes.routes(Installed(), checking),
-        console_routes.routes(crew, views),  # type: ignore[arg-type]  # all it uses
         table_routes.routes(views),
         event_routes.routes(views),
         shape_routes.routes(views),
@@ -226,7 +225,8 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
     with TemporaryDirectory() as folder:
         drafts = DraftService(made_access(Path(folder) / "drafts", crew.names, checking)[0])
         drafts.put("shop", {"config": DRAFT}, "ann")
-        made = (*routes, draft_routes.routes(drafts))
+        pages = console_routes.routes(crew, views, drafts)  # type: ignore[arg-type]  # all it uses
+        made = (*routes, pages, draft_routes.routes(drafts))
         with open_endpoint(rest, made, tell=told.append, within=kept) as door:
             yield Worker(door.port, door.application, crew, desk, told)
 

@@ -125,6 +125,9 @@ _TABLE: Final = {
         "GET /console/p/{name}/letters",
         "GET /console/p/{name}/tables/{table}/shapes",
         "GET /console/error/{code}",
+        "GET /console/new",
+        "GET /console/draft/{id}/step/{step}",
+        "GET /console/draft/{id}/start",
         "GET /v1/contexts/{ns}/drafts",
         "GET /v1/contexts/{ns}/drafts/{id}",
     ),
@@ -160,6 +163,9 @@ _TABLE: Final = {
             for question in ("listTables", "describeTable", "assessPipeline", "assessTable")
         ),
         "POST /console/p/do/{verb}",
+        "GET /console/draft/{id}/tables",  # these three ask servers
+        "GET /console/draft/{id}/columns",
+        "POST /console/draft/{id}/assess",
         "POST /console/p/{name}/snapshot",
         "POST /console/p/{name}/snapshot/do/{verb}",
     ),
@@ -178,6 +184,11 @@ _TABLE: Final = {
         "PUT /v1/contexts/{ns}/drafts/{id}",
         "DELETE /v1/contexts/{ns}/drafts/{id}",
         "POST /v1/contexts/{ns}/drafts/{id}/deploy",
+        "POST /console/new",
+        *(
+            f"POST /console/draft/{{id}}/{what}"
+            for what in ("step/{step}", "tables", "columns", "deploy", "remove")
+        ),
     ),
 }
 ROLES: Final[Mapping[str, Role]] = MappingProxyType(

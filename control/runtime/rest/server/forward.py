@@ -57,8 +57,8 @@ _STATUS: Final = {
 }  # others: 409, as Connect answers while it rebalances
 _WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
 _OF_LETTERS: Final = re.compile(r"/(?:connectors|console/p)/[^/]+/letters(?:/|$)")
-_PAGES: Final = "/console/p/"
-_FORWARDED: Final = ("/connectors/", _PAGES, "/v1/contexts/", "/v3/namespaces/")
+_PAGES: Final = ("/console/p/", "/console/new", "/console/draft/")
+_FORWARDED: Final = ("/connectors/", *_PAGES, "/v1/contexts/", "/v3/namespaces/")
 _READ: Final = (  # a POST that changes nothing
     *("/getState", "/listTables", "/describeTable", "/assessPipeline", "/assessTable"),
 )
