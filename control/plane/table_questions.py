@@ -134,7 +134,7 @@ def _list(draft: DraftSettings) -> list[dict[str, Any]]:
     rules = draft.check({**_NEEDED, **draft.given}).values
     chosen = TableFilter() if rules is None else TableFilter.of(rules)
     with draft.source(every=True) as (source, _):
-        return [
+        readable = [
             {
                 **_named(table),
                 **_counts(counts),
@@ -143,9 +143,21 @@ def _list(draft: DraftSettings) -> list[dict[str, Any]]:
                 "key": list(shape.key) if isinstance(shape, TableSchema) else [],
                 "support": counts.worst.value,
                 "selected": chosen.captures(table),
+                "hidden": None,
             }
             for table, shape, counts, size in _tables(source, draft.target)
         ]
+        return [*readable, *_hidden(source, chosen)]
+
+
+def _hidden(source: Source, chosen: TableFilter) -> Iterator[dict[str, Any]]:
+    """Yield the tables that are there and can't be captured, each with the reason."""
+    unknown = {"rows": None, "bytes": None, "key": [], "support": Support.NO.value}
+    for partition in source.partitions() if isinstance(source, Surveying) else ():
+        for table, why in source.left_out(partition).items():
+            counts = _counts(SupportCounts(None, 0, 0))
+            captured = {"selected": chosen.captures(table), "hidden": why.value}
+            yield {**_named(table), **counts, **unknown, **captured}
 
 
 def _tables(

@@ -35,6 +35,7 @@ ANSWERS: Mapping[str, Any] = {
             "key": ["id"],
             "support": "PARTIAL",
             "selected": True,
+            "hidden": None,
         },
         {
             **_NAMED,
@@ -46,6 +47,7 @@ ANSWERS: Mapping[str, Any] = {
             "key": [],
             "support": "YES",
             "selected": False,
+            "hidden": None,
         },
     ],
     "describe_table": {

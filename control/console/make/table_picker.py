@@ -41,6 +41,7 @@ class PickedTable(NamedTuple):
     columns: str
     support: SupportBadge
     selected: bool
+    hidden: str  # why it can't be captured; empty: it can
 
 
 class TablePicker(NamedTuple):
@@ -128,6 +129,7 @@ def _row(one: Mapping[str, Any]) -> PickedTable:
         columns,
         badge_of(one["support"]),
         bool(one["selected"]),
+        one["hidden"] or "",
     )
 
 

@@ -81,6 +81,10 @@ PLANE_SCHEMAS: Final[Mapping[str, Any]] = {
                 key=list_of(TEXT),
                 support=_SUPPORT,
                 selected={"type": "boolean", "description": "whether the configuration chooses it"},
+                hidden={
+                    "type": ["string", "null"],
+                    "description": "why it can't be captured: not granted, unlogged",
+                },
             )
         ),
         total={"type": "integer"},
