@@ -172,7 +172,8 @@ async def _assessed(
     found, error = None, None if refusal is None else refusal.document()
     try:
         subject = await run_in_threadpool(shared.service.subject, draft_id)
-        found = start_page(await shared.service.assess(subject, probe=probe))
+        told = await shared.service.assess(subject, probe=probe, anew=refusal is None)
+        found = start_page(told)
     except WracklineError as failed:
         error = failed.document()
     status = 200 if refusal is None else 409

@@ -236,3 +236,13 @@ def test_errors_stand_before_warnings_and_only_warnings_are_confirmed() -> None:
     assert [one.id for one in page.findings] == ["c", "b", "d", "a"]
     assert [one.field for one in page.findings] == ["", "accept:b", "", ""]
     assert (page.errors, page.warnings) == (1, 1)
+
+
+def test_an_assessment_asks_again_because_something_may_have_been_mended(
+    browser: Browser, crew: MadeCrew
+) -> None:
+    assert crew.answers is not None
+    for _ in range(2):
+        assert browser.ask("POST", "/draft/shop2/assess", {})[0] == 200
+    asked = [name for name, *_ in crew.answers.asked if name == "assess_draft"]
+    assert len(asked) == 2

@@ -1,15 +1,23 @@
 """Lines that are sent to Kafka: how many a second, which of them a reader gets, and who hands them over."""
 
 import io
+from contextlib import closing
 from itertools import count
+from math import inf
+from types import SimpleNamespace
+from typing import Any, cast
 
 import orjson
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from tests.unit.corpus.worker import exchange, request, working
+from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.logs.line_rate import LineRate
 from wrackline.control.runtime.logs.lines import also_hear, log_to
 from wrackline.control.runtime.logs.trail_lines import LineChoice, choose_lines
+from wrackline.control.runtime.logs.trail_writer import open_trail
+from wrackline.producers.kafka.client import Client
 
 
 def line(ts_ms: int, level: str = "info", **more: object) -> bytes:
@@ -73,6 +81,34 @@ def test_every_line_of_a_process_is_handed_over_until_the_block_ends() -> None:
     log.info("after", line="after", n=next(numbers))
     assert heard == [("running", "shop", 0), ("stopped", "shop", 2)]
     assert printed.getvalue().count("\n") == 3
+
+
+class NoKafka:
+    """A client whose Kafka is away."""
+
+    def admin(self) -> dict[str, object]:
+        raise KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+
+
+def test_whatever_a_line_holds_its_logger_goes_on() -> None:
+    with open_trail(cast("Client", NoKafka()), "topic", 3) as put:
+        for odd in ("\udcff", 1 << 70, object(), {7: "x"}):
+            put({"event": "e", "line": "a file", "file": odd})
+
+
+def test_a_line_of_any_length_takes_no_memory_of_the_worker() -> None:
+    with closing(BoardFollower()) as follower:
+        follower.follow_lines("lines", Client({"bootstrap.servers": "127.0.0.1:1"}, 1_000))
+        for length in (10, 1 << 20, 20):
+            record = SimpleNamespace(key=lambda: None, value=lambda n=length: b"x" * n, topic=lambda: "lines")
+            follower.take(cast("Any", None), cast("Any", record), 0)
+        assert [len(one) for one in follower.lines("lines")] == [10, 20]
+
+
+def test_no_write_of_many_is_left_out_of_the_audit() -> None:
+    rate = LineRate(most=inf)
+    sent = [made for number in range(500) for made in rate.admit({"event": "write", "n": number}, 7.0)]
+    assert [one["n"] for one in sent] == list(range(500))
 
 
 def test_lines_are_answered_by_rest() -> None:

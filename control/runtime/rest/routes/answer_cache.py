@@ -40,6 +40,7 @@ class _Question:
 
     future: Future[Any]
     ended: float | None = None
+    heard: bool = False  # whether a caller has got its answer
 
 
 class AnswerCache:
@@ -56,11 +57,17 @@ class AnswerCache:
         self._questions: dict[Hashable, _Question] = {}
         self._waiting = 0
 
-    async def answer(self, name: Hashable, ask: Callable[[], Any], fresh: float) -> Any:  # noqa: ANN401 - the question's
-        """Return an answer that is at most this many seconds old, or wait for the next one."""
+    async def answer(
+        self, name: Hashable, ask: Callable[[], Any], fresh: float, *, anew: bool = False
+    ) -> Any:  # noqa: ANN401 - the question's
+        """Return an answer that is at most this many seconds old, or wait for the next one.
+
+        With `anew`, one that somebody has got is not given again.
+        """
         if self._waiting >= _WAITING:
             raise _busy()
-        heard = asyncio.wrap_future(self._question(name, ask, fresh).future)
+        question = self._question(name, ask, fresh, anew=anew)
+        heard = asyncio.wrap_future(question.future)
         self._waiting += 1
         try:
             done, _ = await asyncio.wait([heard], timeout=self._patience)
@@ -69,11 +76,13 @@ class AnswerCache:
         if not done:
             heard.add_done_callback(lambda late: late.cancelled() or late.exception())  # no caller waits
             raise STILL(seconds=self._patience)
+        question.heard = True
         return heard.result()
 
-    def _question(self, name: Hashable, ask: Callable[[], Any], fresh: float) -> _Question:
+    def _question(self, name: Hashable, ask: Callable[[], Any], fresh: float, *, anew: bool) -> _Question:
         found = self._questions.get(name)
-        if found is not None and (found.ended is None or self._good(found, fresh)):
+        is_old = found is not None and anew and found.heard
+        if found is not None and not is_old and (found.ended is None or self._good(found, fresh)):
             return found
         under_way = sum(one.ended is None for one in self._questions.values())
         if under_way >= AT_ONCE:
