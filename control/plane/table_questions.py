@@ -142,8 +142,10 @@ def _list(draft: DraftSettings) -> list[dict[str, Any]]:
 
 def _hidden(source: Source, chosen: TableFilter) -> Iterator[dict[str, Any]]:
     """Yield the tables that are there and can't be captured, each with the reason."""
-    unknown = {"rows": None, "bytes": None, "key": [], "support": Support.NO.value}
-    for partition in source.partitions() if isinstance(source, Surveying) else ():
+    if not isinstance(source, Surveying):
+        return
+    unknown: dict[str, Any] = {"rows": None, "bytes": None, "key": [], "support": Support.NO.value}
+    for partition in source.partitions():
         for table, why in source.left_out(partition).items():
             counts = _counts(SupportCounts(None, 0, 0))
             captured = {"selected": chosen.captures(table), "hidden": why.value}

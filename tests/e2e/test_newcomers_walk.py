@@ -20,7 +20,8 @@ from tests.fixtures.servers import Database
 from tests.integration.consuming.world import SPARK_PATIENCE
 from tests.integration.group.world import GroupWorld
 from tests.integration.running.world import CANARY, PATIENCE, wait_until
-from tests.unit.control.rest_users import PASSWORD, written
+from tests.unit.console.visitor import users
+from tests.unit.control.rest_users import PASSWORD
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -102,7 +103,7 @@ def test_a_newcomer_makes_a_pipeline_and_sees_the_rows(
 
 
 def walk(world: GroupWorld, driver: Any, folder: Path, role: str, name: str) -> None:
-    worker = world.start("--rest-users", str(written(folder)))
+    worker = world.start("--rest-users", str(users(folder, ann='role = "admin"\ndata = true')))
     driver.get(f"{worker.url}/console/")
     typed(driver, {"name": "ann", "password": PASSWORD})
     press(driver, "Log in")
@@ -170,7 +171,7 @@ def mend(world: GroupWorld, driver: Any) -> list[str]:
             return run
         for statement in asked:
             with psycopg.connect(world.database.dsn, autocommit=True) as owner:
-                owner.execute(statement)  # type: ignore[arg-type]  # as the page has it
+                owner.execute(statement)
             run.append(statement)
     raise AssertionError(words(driver))
 
