@@ -17,6 +17,11 @@ from urllib.parse import quote, quote_plus
 MASK = "***"
 LONGEST_NAME = 120
 SHORTEST_BLIND = 4  # a shorter value is replaced only as a word, or the stars would spell it out
+SECRET_NAME = re.compile(  # of a setting or a property whose value is never shown, whoever declares it
+    r"secret|pass?w|passphrase|pwd|token|credential|jaas|authorization|[._-]pw$|[.]sas[.]|key[._-]?pem"
+    r"|(?:access|api|private|account|keystore)[._-]?key",
+    re.IGNORECASE,
+)
 
 # each expression takes time in proportion to the text: texts of strangers come here, of any length
 _WORD = re.compile(r"\S+")

@@ -6,17 +6,14 @@ is, and whatever looks like a password within a text.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from wrackline.schemas.redaction import MASK, shown_name
+from wrackline.schemas.redaction import MASK, SECRET_NAME, shown_name
 from wrackline.schemas.settings.settings_registry import mask_logins
 
-_REFERENCE: Final = re.compile(r"\$\{(?:(?:env|file|dir):[^{}]*|secure\([^(){}]*\))\}")
-_NAMED: Final = re.compile(
-    r"secret|pass?w|pwd|token|credential|jaas|(?:access|api|private|account)[._-]?key", re.IGNORECASE
-)
-_ALONE: Final = re.compile(rf"(?:[\w.@-]{{1,64}}:)?{re.escape(MASK)}")  # a user may stand before a reference
+_REFERENCE: Final = re.compile(r"\$\{(?:env:\w*|(?:file|dir):[^{}]*|secure\([^(){}]*\))\}")
+_AFTER_USER: Final = re.compile(rf"[\w.@-]{{1,64}}:{re.escape(MASK)}")
 _PROBE: Final = "probe"  # whatever a secret could be
 Hides: TypeAlias = Callable[[str, str], bool | None]  # (setting, its text) -> secret; None: no such setting
 
@@ -43,7 +40,10 @@ def without_secrets(config: Any, hides: Hides, name: str = "") -> Any:  # noqa: 
     """Return a configuration with stars in the place of secrets; a name may hold a salt."""
     match config:
         case dict():
-            return {shown_name(one): without_secrets(value, hides, one) for one, value in config.items()}
+            deciding = _deciding(name, config)
+            return {
+                shown_name(one): without_secrets(value, hides, deciding(one)) for one, value in config.items()
+            }
         case list():
             return [without_secrets(value, hides, name) for value in config]
         case bool() | None:
@@ -59,7 +59,11 @@ def with_secrets(stored: Any, sent: Any, hides: Hides, name: str = "") -> Any:  
         case dict():
             known = stored if isinstance(stored, dict) else {}
             names = {one: _meant(one, known, sent) for one in sent}
-            return {own: with_secrets(known.get(own), sent[one], hides, own) for one, own in names.items()}
+            deciding = _deciding(name, sent)
+            return {
+                own: with_secrets(known.get(own), sent[one], hides, deciding(own))
+                for one, own in names.items()
+            }
         case list():
             there = stored if isinstance(stored, list) else []
             pairs = zip(sent, [*there, *[None] * len(sent)], strict=False)
@@ -76,11 +80,28 @@ def _meant(name: str, known: dict[str, Any], sent: dict[str, Any]) -> str:
     return own[0] if len(own) == 1 and name not in known and own[0] not in sent else name
 
 
+def _deciding(name: str, of: Mapping[str, Any]) -> Callable[[str], str]:
+    """Return which name decides about each value of an object.
+
+    All within a secret is secret, and so is a `value` beside the name of a secret.
+    """
+    beside = [one for one in (of.get("key"), of.get("name")) if isinstance(one, str)]
+    secret = next((one for one in beside if SECRET_NAME.search(one)), "value")
+
+    def decides(one: str) -> str:
+        if SECRET_NAME.search(name):
+            return name
+        return secret if one == "value" else one
+
+    return decides
+
+
 def _shown(name: str, text: str, hides: Hides) -> str:
     known = hides(name, text)
     plain = _REFERENCE.sub(MASK, text)
-    if known or (known is None and _NAMED.search(name)):
-        return text if not text or (plain != text and _ALONE.fullmatch(plain)) else MASK
+    if known or (known is None and SECRET_NAME.search(name)):
+        by_user = "user" in name.lower() and _AFTER_USER.fullmatch(plain) is not None
+        return text if not text or (plain != text and (plain == MASK or by_user)) else MASK
     return text if mask_logins(plain) == plain else mask_logins(text)
 
 
@@ -88,9 +109,10 @@ def _texts(config: object, name: str = "", place: str = "") -> Iterator[tuple[st
     """Walk through all values: place, name, text; a list's have the name of the list."""
     match config:
         case dict():
+            deciding = _deciding(name, config)
             for one, value in config.items():
                 below = f"{place}.{shown_name(one)}" if place else shown_name(one)
-                yield from _texts(value, one, below)
+                yield from _texts(value, deciding(one), below)
         case list():
             for value in config:
                 yield from _texts(value, name, place)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+from wrackline.schemas.redaction import SECRET_NAME
 from wrackline.schemas.settings.passthrough import Judge
 from wrackline.schemas.settings.value_kinds import SettingKind, Validator, Value, parse_value, words_of
 
 _PLACEHOLDER = re.compile(r"<(\w+)>")
-_SECRET = re.compile("secret|passw|token|credential|access[._-]?key", re.IGNORECASE)  # Spark's own, and more
 _SPELLED = {"length": "[0-9]{1,9}", "group": "[^.]+", "algorithm": "[^.]+"}
 _ANYTHING = ".+"
 
@@ -62,7 +62,7 @@ class Setting:
 
     def hides(self, name: str) -> bool:
         """Whether the value under this name is never shown: of a family, the name may decide it."""
-        return self.secret or (self.family and _SECRET.search(name) is not None)
+        return self.secret or (self.family and SECRET_NAME.search(name) is not None)
 
     @property
     def family(self) -> bool:

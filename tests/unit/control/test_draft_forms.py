@@ -296,6 +296,13 @@ TYPED: list[Mapping[str, Any]] = [
     {"stages": [stage("source", "postgres", password=CANARY)]},
     {"stages": [stage("target", "bigquery", serviceAccountKey={"private_key": CANARY})]},
     {"stages": [stage("source", "mysql", passwords=[CANARY])]},
+    {"stages": [stage("source", "mysql", password={"value": [{"text": CANARY}]})]},
+    {"stages": [stage("source", "mysql", arguments=[{"key": "password", "value": CANARY}])]},
+    {"stages": [stage("source", "mysql", passphrase=CANARY)]},
+    {"kafka.ssl.keystore.key": CANARY},
+    {"spark.hadoop.fs.azure.account.key.a.dfs.core.windows.net": CANARY},
+    {"database.password": f"{CANARY}:${{env:WRACKLINE_X}}"},
+    {"database.password": f"${{env:{CANARY}}}"},
     {"stages": [], "settings": {"kafka.sasl.password": CANARY}},
     {"stages": [], "labels": {"jdbc": f"jdbc:mysql://db?password={CANARY}"}},
 ]
