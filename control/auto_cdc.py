@@ -35,7 +35,6 @@ from wrackline.schemas.pipelines.pipeline import UNKNOWN_KIND, parse, read_file
 from wrackline.schemas.settings.declared.core_settings import FEEDS
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.settings_registry import SettingsRegistry, Values
-from wrackline.schemas.settings.value_kinds import split_list
 
 FILE = define(
     "auto_cdc.file",
@@ -101,9 +100,7 @@ def _read(file: Path) -> tuple[TargetPlugin, Values]:
     if kind not in kinds:
         raise UNKNOWN_KIND(side="target", kind=kind or "(none)", meant="", kinds=", ".join(kinds))
     target = load_target(kind)
-    allowed = Allowed.from_environment(os.environ).widen(
-        split_list(given.get("secrets.allow.env", "")), split_list(given.get("secrets.allow.folders", ""))
-    )
+    allowed = Allowed.from_environment(os.environ).widened_by(given)
     found = SettingsRegistry(FEEDS, target.settings).read(given, Resolver(allowed.of_the_owner(), os.environ))
     problems = [one.error.sentence for one in (*faults, *found.problems) if not one.warning]
     if problems or found.values is None:

@@ -44,7 +44,7 @@ from wrackline.schemas.settings.settings_registry import (
     SettingsRegistry,
     Values,
 )
-from wrackline.schemas.settings.value_kinds import join_list, split_list
+from wrackline.schemas.settings.value_kinds import join_list
 
 FILE = define(
     "pipeline.file",
@@ -216,12 +216,7 @@ def check(given: Mapping[str, str], plugins: Plugins, resolve: Resolve) -> Pipel
 def load(path: Path, plugins: Plugins, environ: Mapping[str, str]) -> Pipeline:
     """Read and check a pipeline's file; the file itself may extend what its references may read."""
     given, faults = parse(read_file(path), str(path))
-    allowed = Allowed.from_environment(environ).widen(
-        split_list(given.get("secrets.allow.env", "")),
-        split_list(given.get("secrets.allow.folders", "")),
-        given.get("secrets.secure.provider", ""),
-    )
-    allowed = allowed.of_the_owner()
+    allowed = Allowed.from_environment(environ).widened_by(given).of_the_owner()
     checked = check(given, plugins, Resolver(allowed, environ))
     if not faults:
         return checked

@@ -21,6 +21,7 @@ from wrackline.schemas.errors import Definite, OperatorNeeded, define
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings import host_policy
 from wrackline.schemas.settings.host_policy import hosts_in
+from wrackline.schemas.settings.value_kinds import split_list
 
 NOT_ALLOWED = define(
     "secret.not_allowed",
@@ -74,6 +75,7 @@ NOT_WRITTEN = define(
 SECURE_PROVIDER = "dir:/run/secrets"  # what stands behind ${secure(key)} if no setting says otherwise
 ALLOW_VARIABLE = "WRACKLINE_SECRETS_ALLOW"
 OWN_NAMES = "WRACKLINE_*"
+WIDENING = ("secrets.allow.env", "secrets.allow.folders", "secrets.secure.provider")  # in a file of its owner
 LARGEST_FILE = 1 << 20
 SYSTEM = "system"  # libpq's word for the authorities that the system trusts
 SYSTEM_AUTHORITIES = tuple(
@@ -117,13 +119,13 @@ class Allowed:
         folders = tuple(Path(e.removeprefix("dir:")) for e in entries if e.startswith("dir:"))
         return cls((OWN_NAMES, *names), folders)
 
-    def widen(self, names: tuple[str, ...], folders: tuple[str, ...], secure: str = "") -> Self:
-        """Add what the owner's file says: secrets.allow.env, .folders and secrets.secure.provider."""
+    def widened_by(self, given: Mapping[str, str]) -> Self:
+        """Add what the settings of the owner's file say."""
         return replace(
             self,
-            secure=secure or self.secure,
-            names=(*self.names, *names),
-            folders=(*self.folders, *(Path(folder) for folder in folders)),
+            secure=given.get("secrets.secure.provider") or self.secure,
+            names=(*self.names, *split_list(given.get("secrets.allow.env", ""))),
+            folders=(*self.folders, *map(Path, split_list(given.get("secrets.allow.folders", "")))),
         )
 
     def of_the_owner(self) -> Self:

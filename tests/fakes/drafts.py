@@ -5,6 +5,7 @@ In: a folder, and what checks settings.  Out: a `DraftAccess` over files, which 
 
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ class MadeAnswers:
     """Answers each question from `answers`, by the name of its function."""
 
     def __init__(self) -> None:
-        self.answers: dict[str, Any] = dict(ANSWERS)
+        self.answers: dict[str, Any] = deepcopy(dict(ANSWERS))
         self.asked: list[tuple[str, Mapping[str, str], tuple[object, ...]]] = []
 
     def begin(self, main: Callable[..., None], settings: Mapping[str, str], *more: object) -> Begin:

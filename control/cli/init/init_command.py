@@ -177,10 +177,7 @@ class InitAnswers:
 
     def judge(self) -> list[str]:
         """Check all of it as a start would; return the variables and files that do not exist yet."""
-        allowed = Allowed.from_environment(os.environ).widen(
-            split_list(self.given.get("secrets.allow.env", "")),
-            split_list(self.given.get("secrets.allow.folders", "")),
-        )
+        allowed = Allowed.from_environment(os.environ).widened_by(self.given)
         checked = check(self.given, self._plugins, Resolver(allowed.of_the_owner(), os.environ))
         later = [one for one in checked.problems if one.error.code == secret_refs.NOT_FOUND.code]
         wrong = [one for one in checked.problems if one not in later and not one.warning]

@@ -19,6 +19,7 @@ from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.rest.model.drafts import (
     FILE_EXISTS,
     NO_FILE,
+    NOT_THE_OWNER,
     existing,
     refuse_changed,
     storable,
@@ -33,6 +34,7 @@ from wrackline.schemas.kafka.draft_records import (
     read_draft,
 )
 from wrackline.schemas.pipelines.pipeline import Pipeline
+from wrackline.schemas.settings.secret_refs import WIDENING
 from wrackline.schemas.settings.settings_registry import SettingsRegistry
 
 _SUFFIX: Final = ".json"
@@ -76,6 +78,8 @@ class FileDrafts:
     ) -> Mapping[str, Any]:
         """Write the pipeline's file, then remove the draft."""
         del wish  # whoever starts the file decides
+        if widening := [name for name in WIDENING if name in settings]:  # a file's own would count
+            raise NOT_THE_OWNER(names=", ".join(widening))
         file = self._folder.parent / f"{settings['name']}.toml"
         with self._lock:
             existing(self.stored(), draft_id)

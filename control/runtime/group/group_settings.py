@@ -23,10 +23,10 @@ from wrackline.schemas.settings import host_policy
 from wrackline.schemas.settings.declared.core_settings import CORE
 from wrackline.schemas.settings.declared.kafka_client_settings import AT_MOST_OF_MEMBERS, MEMBER
 from wrackline.schemas.settings.host_policy import hosts_in
-from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.secret_refs import WIDENING, Allowed, Resolver
 from wrackline.schemas.settings.setting import Declared, Importance, Setting
 from wrackline.schemas.settings.settings_registry import SettingsRegistry, Values
-from wrackline.schemas.settings.value_kinds import SettingKind, each, matching, one_of, split_list
+from wrackline.schemas.settings.value_kinds import SettingKind, each, matching, one_of
 
 _GROUP: Final = "Group"
 _SHARED: Final = ("kafka.", "schema.registry.")
@@ -99,11 +99,7 @@ _OWN = (
     ),
 )
 
-_ALLOWING = ("secrets.allow.env", "secrets.allow.folders")
-_SECURE = "secrets.secure.provider"
-_TAKEN = tuple(
-    one for one in CORE.settings if one.name.startswith(_SHARED) or one.name in (*_ALLOWING, _SECURE)
-)
+_TAKEN = tuple(one for one in CORE.settings if one.name.startswith(_SHARED) or one.name in WIDENING)
 _NAMES = frozenset(one.name for one in _TAKEN)
 _OF_MEMBERS = frozenset(one.name for one in MEMBER)
 
@@ -143,8 +139,7 @@ class WorkerGroup:
 def load_group(path: Path, environ: Mapping[str, str]) -> WorkerGroup | Checked:
     """Read a group's file; return its findings, if it can't be used."""
     given, faults = parse(read_file(path), str(path))
-    names, folders = (tuple(split_list(given.get(name, ""))) for name in _ALLOWING)
-    allowed = Allowed.from_environment(environ).widen(names, folders, given.get(_SECURE, ""))
+    allowed = Allowed.from_environment(environ).widened_by(given)
     reading = SettingsRegistry(GROUP).read(given, Resolver(allowed, environ))
     values = reading.values
     if faults or values is None:

@@ -26,6 +26,7 @@ from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka import draft_records
 from wrackline.schemas.kafka.draft_records import Draft
 from wrackline.schemas.pipelines.pipeline import check, parse
+from wrackline.schemas.settings import secret_refs
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 CANARY = "c4n4ry-hunter2"
@@ -228,6 +229,14 @@ def test_a_draft_of_a_pipeline_that_is_there_or_is_not_valid_is_not_deployed(doo
         400,
         "draft.not_a_draft",
     )
+
+
+@pytest.mark.parametrize("name", secret_refs.WIDENING)
+def test_a_draft_does_not_say_what_its_file_may_read(door: Door, name: str) -> None:
+    text = {"secrets.allow.env": "*", "secrets.allow.folders": "/", "secrets.secure.provider": "dir:/root"}
+    door.put({"config": {**FLAT, name: text[name]}})
+    assert code(door.ask("POST", "/drafts/shop/deploy")) == (409, "draft.not_the_owner")
+    assert not (door.folder / "shop.toml").exists()
 
 
 def test_there_is_room_for_so_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -300,7 +300,7 @@ def test_how_a_run_ends_is_reported_in_the_file(
     tmp_path: Path, error: Exception | None, became: str, message: str | None
 ) -> None:
     file = tmp_path / "lineage.jsonl"
-    given, allowed = {**GOOD, "lineage.file": str(file)}, Allowed().widen((), (str(tmp_path),))
+    given, allowed = {**GOOD, "lineage.file": str(file)}, Allowed(folders=(tmp_path,))
     found = check(given, Installed(), Resolver(allowed, {})).values
     assert found is not None
     leaves = nullcontext() if error is None else pytest.raises(type(error))

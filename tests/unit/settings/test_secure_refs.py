@@ -10,6 +10,10 @@ from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 SECRET = "s3cr3t-value"
 
 
+def _allowed(provider: str, folders: str) -> Allowed:
+    return Allowed().widened_by({"secrets.secure.provider": provider, "secrets.allow.folders": folders})
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "db-password").write_text(f"{SECRET}\n")
@@ -19,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("provider", ["dir:{}", "file:{}/all.properties", "env:WRACKLINE_SECURE_"])
 def test_a_key_is_looked_up_where_the_provider_says(folder: Path, provider: str) -> None:
-    allowed = Allowed().widen((), (str(folder),), provider.format(folder))
+    allowed = _allowed(provider.format(folder), str(folder))
     resolved = Resolver(allowed, {"WRACKLINE_SECURE_DB_PASSWORD": SECRET})("u:${secure(db-password)}")
     assert (resolved.text, resolved.secrets) == (f"u:{SECRET}", (SECRET,))
 
@@ -41,14 +45,14 @@ def test_a_key_is_looked_up_where_the_provider_says(folder: Path, provider: str)
 )
 def test_what_is_no_key_is_refused(folder: Path, text: str, code: str) -> None:
     with pytest.raises(WracklineError) as raised:
-        Resolver(Allowed().widen((), (str(folder),), f"dir:{folder}"), {})(text)
+        Resolver(_allowed(f"dir:{folder}", str(folder)), {})(text)
     assert raised.value.code == code
     assert SECRET not in str(raised.value)
 
 
 @pytest.mark.parametrize("provider", ["dir:{}", "file:{}/all.properties", "env:SHOP_"])
 def test_what_is_not_allowed_is_not_read(folder: Path, provider: str) -> None:
-    allowed = Allowed().widen((), (), provider.format(folder))
+    allowed = _allowed(provider.format(folder), "")
     with pytest.raises(WracklineError) as raised:
         Resolver(allowed, {"SHOP_DB_PASSWORD": SECRET})("${secure(db-password)}")
     assert raised.value.code == "secret.not_allowed"

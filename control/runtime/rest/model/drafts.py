@@ -90,6 +90,12 @@ NO_FILE = define(
     "the settings can't be written as a pipeline's file: read back, they would be other settings",
     hint="correct the names of settings that there are not: wrackline draft assess <id>",
 )
+NOT_THE_OWNER = define(
+    "draft.not_the_owner",
+    OperatorNeeded,
+    "the draft sets {names}, and only the owner of a pipeline's file says what it may read",
+    hint="remove it from the draft; then add it to the file by hand, or: export WRACKLINE_SECRETS_ALLOW=…",
+)
 FILE_EXISTS = define(
     "draft.file_exists",
     OperatorNeeded,
