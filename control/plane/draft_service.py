@@ -19,6 +19,7 @@ from wrackline.control.runtime.check.assessment import PROBE_PATIENCE, assess
 from wrackline.control.runtime.ground.plain_json import plain_values
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.contexts.namespaces import NO_NAMESPACE
+from wrackline.control.runtime.rest.model.connectors import refuse_existing
 from wrackline.control.runtime.rest.model.drafts import (
     ANY,
     BAD_ID,
@@ -29,7 +30,7 @@ from wrackline.control.runtime.rest.model.drafts import (
     existing,
 )
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
-from wrackline.control.runtime.rest.routes.write_routes import good_settings, refuse_existing
+from wrackline.control.runtime.rest.routes.write_routes import good_settings
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
 from wrackline.schemas.kafka.draft_records import DRAFT_ID, Draft, StoredDraft

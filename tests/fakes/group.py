@@ -10,7 +10,12 @@ from threading import Event
 
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
-from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, NOT_STOPPED, GroupMember
+from wrackline.control.runtime.rest.model.connectors import (
+    NO_CONNECTOR,
+    NOT_STOPPED,
+    GroupMember,
+    refuse_existing,
+)
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
@@ -75,7 +80,11 @@ class FakeGroup:
         self.asked.append(f"{wish.value} {name}" + ("" if task is None else f" {task}"))
         self._wishes[name] = wish
 
-    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
+    def put(
+        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
+    ) -> None:
+        if new:
+            refuse_existing(self._configs, name)
         self.asked.append(f"put {name}")
         if name not in self._configs:
             self._wishes[name] = wish or DesiredState.RUN

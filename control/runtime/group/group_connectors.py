@@ -34,6 +34,7 @@ from wrackline.control.runtime.rest.model.connectors import (
     NO_PARTITION,
     NOT_STOPPED,
     GroupMember,
+    refuse_existing,
 )
 from wrackline.control.runtime.services.offsets import (
     OffsetsService,
@@ -203,24 +204,33 @@ class GroupConnectors:
         with open_offsets(self.pipeline(name)) as opened:
             return opened.history()
 
-    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
+    def put(
+        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
+    ) -> None:
         """Keep a connector's settings; a task that runs starts again with them."""
         with self._lock:
-            self.write(*self.storing(name, config, wish))
+            self.write(*self.storing(name, config, wish, new=new))
 
-    def storing(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> Storing:
-        """Return what has to be written to keep a connector's settings; called while `writing`."""
+    def storing(
+        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool
+    ) -> Storing:
+        """Return what has to be written to keep a connector's settings; called while `writing`.
+
+        A new one replaces none, also none that was made since the caller looked.
+        """
+        if new:
+            refuse_existing(self._hands.connectors(), name)
         known = self._hands.connectors().get(name)
         cut = max(time.time_ns() // 1_000_000, 0 if known is None else known.cut + 1)
         if known is None:
-            new = self._placed(Connector(name, config, cut, wish or DesiredState.RUN, COORDINATORS_SLOT))
+            kept = self._placed(Connector(name, config, cut, wish or DesiredState.RUN, COORDINATORS_SLOT))
         else:
-            new = replace(known, config=config, cut=cut)
+            kept = replace(known, config=config, cut=cut)
 
         def heard(now: Connector | None) -> bool:
             return now is not None and now.cut == cut
 
-        return Storing(name, config_records.connector_record(new), heard)
+        return Storing(name, config_records.connector_record(kept), heard)
 
     @contextmanager
     def writing(self) -> Iterator[None]:

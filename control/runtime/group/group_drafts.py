@@ -58,6 +58,6 @@ class GroupDrafts:
         with self._crew.writing():
             existing(self.stored(), draft_id)
             refuse_changed(self.stored(), draft_id, expected)
-            made = self._crew.storing(name, settings, wish)
+            made = self._crew.storing(name, settings, wish, new=True)
             self._crew.write(name, [*made.changes, draft_removal(draft_id)], made.heard)
         return {"name": name, "state": _STATES[wish]}

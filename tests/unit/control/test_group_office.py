@@ -7,9 +7,12 @@ from typing import Any, cast
 import pytest
 
 from wrackline.control.runtime.group import config_records
-from wrackline.control.runtime.group.config_records import CoordinatorTerm, GroupConfig
+from wrackline.control.runtime.group.config_records import Connector, CoordinatorTerm, GroupConfig
 from wrackline.control.runtime.group.group_connectors import GroupConnectors
+from wrackline.control.runtime.group.group_drafts import GroupDrafts
+from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.draft_records import Draft, StoredDraft
 
 OTHER = "b:8083"
 
@@ -59,6 +62,22 @@ def test_the_group_s_members_are_logged_when_they_change() -> None:
     crew._stop = cast("Any", SimpleNamespace(wait=stopped))
     runs[0]()
     assert said == [(OTHER, ("a:8083", OTHER)), (OTHER, (OTHER, "c:8083"))]
+
+
+def test_a_new_connector_and_a_deployed_draft_replace_none_that_was_made_meanwhile() -> None:
+    made = Connector("shop", {"connector.class": "postgres"}, 7, DesiredState.RUN, 5)
+    draft = StoredDraft(Draft("shop", 1, 1, "ann", {}), "41")
+    hands = SimpleNamespace(connectors=lambda: {"shop": made}, drafts=lambda: {"mine": draft})
+    threads = SimpleNamespace(make=lambda *_: SimpleNamespace(start=lambda: None))
+    parts = (SimpleNamespace(client=None, id="g"), "kafka-1", hands, None, print, threads)
+    crew = GroupConnectors(*cast("tuple[Any, Any, Any, Any, Any, Any]", parts))
+    drafts = GroupDrafts("g", crew, cast("Any", hands), typed_secrets=False)
+    with pytest.raises(WracklineError) as raised:
+        crew.put("shop", {}, None, new=True)
+    assert raised.value.code == "rest.exists"
+    with pytest.raises(WracklineError) as raised:
+        drafts.deploy("mine", "41", {"name": "shop"}, DesiredState.RUN)
+    assert raised.value.code == "rest.exists"
 
 
 def test_an_office_is_read_as_it_was_written() -> None:

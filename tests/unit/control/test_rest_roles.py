@@ -105,6 +105,10 @@ def test_what_each_role_may_is_this() -> None:
     changes = [route for route in changes if not route.startswith("GET ") and route not in drops_a_letter]
     assert all(ROLES[route] is Role.ADMIN for route in changes)
     assert ROLES["POST /connectors"] is Role.ADMIN
+    asks_what_is_sent = {route for route in ROLES if route.endswith(("Table", "Tables", "assessPipeline"))}
+    asks_what_is_sent -= {route for route in ROLES if "/drafts/{id}/" in route}
+    assert len(asks_what_is_sent) == 4
+    assert all(ROLES[route] is Role.ADMIN for route in asks_what_is_sent), "references are resolved for it"
 
 
 def test_a_route_without_a_role_is_refused_to_everybody(tmp_path: Path) -> None:

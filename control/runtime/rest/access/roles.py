@@ -2,8 +2,8 @@
 
     viewer      sees what is known
     operator    also assesses servers, targets and drafts, pauses, resumes, stops, restarts, and requests rows
-    admin       also makes, changes and removes connectors, drafts and positions, and validates settings,
-                because that reads what references to secrets point to
+    admin       also makes, changes and removes connectors, drafts and positions, and validates and assesses
+                settings that it sends, because that reads what references to secrets point to
 
 Beside the role, `data = true` lets a user see values of rows, which a few routes show.
 In: the chosen route, and the user that logged in.  Out: nothing, or a refusal.  A route that is not in the
@@ -69,6 +69,7 @@ UNLISTED = define(
 )
 
 _OFFSET: Final = "/v1/contexts/{ns}/apps/{name}/generations/{generation}/instances/{instance}/offset"
+_QUESTIONS: Final = ("listTables", "describeTable", "assessPipeline", "assessTable")
 _TABLE: Final = {
     Role.OPEN: (
         "GET /health",
@@ -158,9 +159,8 @@ _TABLE: Final = {
         "POST /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/start",
         "POST /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/stop",
         *(
-            f"POST /v1/contexts/{{ns}}/{draft}{question}"  # each starts a process that asks servers
-            for draft in ("", "drafts/{id}/")
-            for question in ("listTables", "describeTable", "assessPipeline", "assessTable")
+            f"POST /v1/contexts/{{ns}}/drafts/{{id}}/{question}"  # each starts a process that asks servers
+            for question in _QUESTIONS
         ),
         "POST /console/p/do/{verb}",
         "GET /console/draft/{id}/tables",  # these three ask servers
@@ -189,6 +189,8 @@ _TABLE: Final = {
             f"POST /console/draft/{{id}}/{what}"
             for what in ("step/{step}", "tables", "columns", "deploy", "remove")
         ),
+        # a configuration in the body could send what its references point to, to a server of its own
+        *(f"POST /v1/contexts/{{ns}}/{question}" for question in _QUESTIONS),
     ),
 }
 ROLES: Final[Mapping[str, Role]] = MappingProxyType(

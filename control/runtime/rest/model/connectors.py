@@ -4,7 +4,7 @@ In: nothing.  Out: the two protocols, and what each of them may refuse.  A worke
 files define its connectors.  In a group REST defines them, and one worker, the coordinator, records them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -46,6 +46,27 @@ NO_COORDINATOR = define(
     "the group has no coordinator at the moment: one is being chosen",
     hint="ask again in some seconds",
 )
+EXISTS = define(
+    "rest.exists",
+    OperatorNeeded,
+    "Connector {name} already exists",
+    hint="to change it: PUT /connectors/{name}/config",
+)
+TOO_LIKE = define(
+    "rest.too_like",
+    OperatorNeeded,
+    "connector {name} can't be made beside {other}: Kafka takes . and _ in a topic's name for the same",
+    hint="choose another name",
+)
+
+
+def refuse_existing(known: Collection[str], name: str) -> None:
+    """Raise if there is a connector of this name, or one whose topics would have the same names."""
+    if name in known:
+        raise EXISTS(name=name)
+    like = [one for one in known if one.replace(".", "_") == name.replace(".", "_")]
+    if like:
+        raise TOO_LIKE(name=name, other=like[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +140,13 @@ class WritableConnectors(Connectors, Protocol):
         """Check settings with what the group adds to them, and with what it allows them to reach."""
         ...
 
-    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
+    def put(
+        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
+    ) -> None:
         """Keep settings that were found good, and for a new connector whether it runs (None: it does).
 
-        What was asked is to be seen on this worker when it returns.
+        With `new`, EXISTS is raised if there is one.  What was asked is to be seen on this worker when it
+        returns.
         """
         ...
 

@@ -20,11 +20,15 @@ from fastapi import APIRouter, Request, Response
 from wrackline.control.runtime.rest.model import connect_documents, sent_positions, sent_settings
 from wrackline.control.runtime.rest.model.answer import Answer
 from wrackline.control.runtime.rest.model.body import json_of
-from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, WritableConnectors
+from wrackline.control.runtime.rest.model.connectors import (
+    NO_CONNECTOR,
+    WritableConnectors,
+    refuse_existing,
+)
 from wrackline.control.runtime.rest.model.masked_secrets import masked_settings, restore_secrets
 from wrackline.control.runtime.rest.model.sent_settings import NOT_SETTINGS
 from wrackline.producers.connect.restart_policy import DesiredState
-from wrackline.schemas.errors import Definite, OperatorNeeded, define
+from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.settings_registry import Problem
@@ -58,18 +62,6 @@ MASKED = define(
     Definite,
     "a secret is shown as stars in {names}, and none is stored that they could stand for",
     hint="send the secret, or better a reference to it: ${{env:NAME}}, ${{file:PATH:KEY}}, ${{dir:PATH:KEY}}",
-)
-EXISTS = define(
-    "rest.exists",
-    OperatorNeeded,
-    "Connector {name} already exists",
-    hint="to change it: PUT /connectors/{name}/config",
-)
-TOO_LIKE = define(
-    "rest.too_like",
-    OperatorNeeded,
-    "connector {name} can't be made beside {other}: Kafka takes . and _ in a topic's name for the same",
-    hint="choose another name",
 )
 
 _ELSEWHERE = (
@@ -184,15 +176,13 @@ class ConnectorWriter:
     ) -> Response:
         """Write settings that were found good, and show the result."""
         config, warnings = good
-        known = self._group.names()
-        if name not in known:
-            refuse_existing(known, name)
-        self._group.put(name, config, wish)
+        new = name not in self._group.names()
+        self._group.put(name, config, wish, new=new)
         told = connect_documents.info(name, self._group.config(name), self._group.standing(name))
         told |= connect_documents.warnings(warnings)
-        if name in known:
-            return Answer(told)
-        return Answer(told, 201, {"Location": f"/connectors/{name}"})
+        if new:
+            return Answer(told, 201, {"Location": f"/connectors/{name}"})
+        return Answer(told)
 
 
 def good_settings(
@@ -215,15 +205,6 @@ def good_settings(
     if checked.values is None or checked.values.text("name") != name:
         raise BAD_NAME(name=shown_name(name))
     return config, (*checked.problems, *checked.registry.left_out(checked.given))
-
-
-def refuse_existing(known: Sequence[str], name: str) -> None:
-    """Raise if there is a connector of this name, or one whose topics would have the same names."""
-    if name in known:
-        raise EXISTS(name=name)
-    like = [one for one in known if one.replace(".", "_") == name.replace(".", "_")]
-    if like:
-        raise TOO_LIKE(name=name, other=like[0])
 
 
 def _connector(read: Mapping[str, Any]) -> tuple[str, dict[str, str], DesiredState | None]:
