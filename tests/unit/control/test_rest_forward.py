@@ -165,7 +165,8 @@ def test_a_worker_that_loses_the_office_before_it_writes_forwards_the_request(
 ) -> None:
     url, follower.coordinator = follower.coordinator, None
 
-    def lost(*_: object) -> None:
+    def lost(*_: object, **more: object) -> None:
+        del more
         follower.coordinator = url
         unknown = NO_COORDINATOR()
         raise unknown
@@ -287,6 +288,18 @@ def test_a_redirect_is_not_followed_and_leads_nobody_elsewhere(
     assert answer.status_code == 307
     assert not {"location", "set-cookie"} & {name.lower() for name in answer.headers}
     assert len(heard) == 1
+
+
+@pytest.mark.parametrize("page", ["/console/?did=pause&done=2&refused=0", "/console/p/a/snapshot?sent=ann-1"])
+def test_after_an_action_of_a_page_the_browser_gets_the_page_that_says_what_was_done(
+    client: Client, follower: FakeGroup, says: Says, page: str
+) -> None:
+    follower.coordinator, _ = says(
+        b"HTTP/1.1 303 See Other\r\nLocation: " + page.encode() + b"\r\nContent-Length: 0\r\n\r\n"
+    )
+    url = f"http://{HOST}:{client.port}/console/p/do/pause"
+    answer = requests.post(url, data={"chosen:a": "on"}, timeout=10, allow_redirects=False)
+    assert (answer.status_code, answer.headers["Location"]) == (303, page)
 
 
 def test_nothing_goes_over_but_what_is_needed(

@@ -298,9 +298,11 @@ async def _read_answer(asked: h11.Connection, reader: asyncio.StreamReader) -> C
 
 
 def _path(location: str) -> str:
-    """Return a connector's path, which is valid at any worker; a path to anything else is left out."""
+    """Return a path to a connector or a page, which is valid at any worker; others are left out."""
     try:
-        path = urlsplit(location).path
+        _, _, path, query, _ = urlsplit(location)
     except ValueError:
-        path = ""
+        return ""
+    if path.startswith("/console/"):
+        return f"{path}?{query}" if query else path
     return path if _writes("POST", path) else ""
