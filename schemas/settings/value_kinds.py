@@ -12,8 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
+from typing import Final
+from urllib.parse import urlsplit
 
 from wrackline.schemas.redaction import Secret
+
+_HTTP: Final = re.compile(
+    r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?(?:/[!-\"$-?A-~]*)?"
+)
 
 Value = bool | int | float | str | Secret | tuple[str, ...] | None
 Validator = Callable[[Value], str | None]  # the reason against a value, or None
@@ -189,6 +195,22 @@ def matching(pattern: str, expected: str) -> Validator:
 
     def check(value: Value) -> str | None:
         return None if compiled.fullmatch(str(value)) else f"expected {expected}"
+
+    return check
+
+
+def http_address(expected: str) -> Validator:
+    """An address that can be posted to, without a log-in; `expected` says it in words."""
+
+    def check(value: Value) -> str | None:
+        text = value.reveal() if isinstance(value, Secret) else str(value)
+        try:
+            parts = urlsplit(text)
+            fits = _HTTP.fullmatch(text) and parts.port != 0  # a port above 65,535 raises
+            (parts.hostname or "").encode("idna")  # as the system's look-up does; it raises for `a..b`
+        except ValueError:
+            fits = None
+        return None if fits else f"expected {expected}"
 
     return check
 

@@ -77,7 +77,7 @@ def http_sender(url: str, key: Secret | None, sign: Sign = lambda _: {}) -> Send
                 "POST", path, event, {"Content-Type": "application/json", **log_in, **sign(event)}
             )
             status = connection.getresponse().status
-        except (OSError, http.client.HTTPException) as exc:
+        except (OSError, http.client.HTTPException, UnicodeError) as exc:  # a name that can't be a host's
             raise NotTakenError(type(exc).__name__, later=True) from exc
         finally:
             connection.close()

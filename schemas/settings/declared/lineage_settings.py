@@ -1,7 +1,7 @@
 """Settings of OpenLineage events: where they go, and in which namespace the jobs are."""
 
 from wrackline.schemas.settings.setting import Importance, Requirement, Setting
-from wrackline.schemas.settings.value_kinds import SettingKind, matching, not_empty
+from wrackline.schemas.settings.value_kinds import SettingKind, http_address, matching, not_empty
 
 GROUP = "Lineage"
 
@@ -14,10 +14,7 @@ LINEAGE = (
         None,
         Importance.LOW,
         GROUP,
-        validator=matching(
-            r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?(?:/[!-\"$-?A-~]*)?",
-            "an http:// or https:// address; a login goes into lineage.api.key",
-        ),
+        validator=http_address("an http:// or https:// address; a login goes into lineage.api.key"),
         host=True,
     ),
     Setting(

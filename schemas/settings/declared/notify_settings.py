@@ -1,20 +1,17 @@
 """Settings of notices: where they are posted, of what, and how often again."""
 
-import re
-
-from wrackline.schemas.redaction import Secret
 from wrackline.schemas.settings.setting import Importance, Requirement, Setting
-from wrackline.schemas.settings.value_kinds import SettingKind, Value, at_least, each, not_empty, one_of
+from wrackline.schemas.settings.value_kinds import (
+    SettingKind,
+    at_least,
+    each,
+    http_address,
+    not_empty,
+    one_of,
+)
 
 _GROUP = "Notices"
-_ADDRESS = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?(?:/[!-\"$-?A-~]*)?")
 _KINDS = ("failed", "unsupported_ddl", "at_risk", "letters", "recovered")
-
-
-def _address(value: Value) -> str | None:
-    fits = isinstance(value, Secret) and _ADDRESS.fullmatch(value.reveal())
-    return None if fits else "expected an http:// or https:// address without a login"
-
 
 NOTIFY = (
     Setting(
@@ -25,7 +22,7 @@ NOTIFY = (
         None,
         Importance.MEDIUM,
         _GROUP,
-        validator=_address,
+        validator=http_address("an http:// or https:// address without a login"),
         host=True,
     ),
     Setting(

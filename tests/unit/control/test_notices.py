@@ -208,7 +208,19 @@ def test_settings_of_notices_are_read_and_an_address_is_shown_as_stars() -> None
     assert NoticeSettings.of(pipeline().good()) is None
 
 
-@pytest.mark.parametrize("url", ["ftp://a/b", "https://u:p@host/x", "host/x", ""])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://a/b",
+        "https://u:p@host/x",
+        "host/x",
+        "",
+        "http://host:99999/",
+        "http://[::::]/",
+        "http://a..b/",
+        f"http://{'a' * 64}.example/",
+    ],
+)
 def test_an_address_that_is_none_is_refused_without_being_shown(url: str) -> None:
     (problem,) = [one for one in pipeline(**{"notify.url": url}).problems if not one.warning]
     assert problem.setting == "notify.url"
