@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from math import inf
 from threading import Event
 from typing import Final
 
@@ -137,7 +138,9 @@ def join_group(
         asks = _GroupRequests(crew, tell)
         access = _draft_access(nursery, group, crew, hands)
         more = () if pages is None else pages(crew, looks, access)
-        put = opened.enter_context(open_trail(group.client, topics.audit, _AUDIT_DAYS))
+        put = opened.enter_context(
+            open_trail(group.client, topics.audit, _AUDIT_DAYS, inf)
+        )  # no write hides another
         boards.follow_lines(topics.audit, group.client)
         reports = telling.reports(put, lambda: boards.lines(topics.audit))
         door = opened.enter_context(serve_rest(crew, asks, looks, rest, reports, crew, more))

@@ -14,7 +14,7 @@ Line = Mapping[str, object]
 class LineRate:
     """Counts lines by second."""
 
-    def __init__(self, most: int = MOST_A_SECOND) -> None:
+    def __init__(self, most: float = MOST_A_SECOND) -> None:
         self._most = most
         self._second, self._sent = 0, 0
         self._left: Counter[str] = Counter()  # by event

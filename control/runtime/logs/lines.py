@@ -67,7 +67,7 @@ class _Handed:
         self._hand = hand
 
     def info(self, **record: object) -> None:
-        self._hand(orjson.loads(_dump(record)))
+        self._hand(orjson.loads(line_bytes(record)))
 
     debug = warning = error = critical = info
 
@@ -94,11 +94,11 @@ def _hand_over(_logger: WrappedLogger, _method: str, record: EventDict) -> Event
 
 def _json(_logger: WrappedLogger, _method: str, record: EventDict) -> str:
     ordered = {name: record[name] for name in _FIRST if name in record}
-    return _dump({**ordered, **record}).decode()
+    return line_bytes({**ordered, **record}).decode()
 
 
-def _dump(record: Mapping[str, object]) -> bytes:
-    """Write it whatever it contains: a file's name, for example, may not be text."""
+def line_bytes(record: Mapping[str, object]) -> bytes:
+    """Write a line as JSON, whatever it contains: a file's name, for example, may not be text."""
     try:
         return orjson.dumps(record, default=str)
     except TypeError:

@@ -15,11 +15,11 @@ from functools import partial
 from threading import Event, Lock, Thread
 from typing import Final
 
-import orjson
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 
-from wrackline.control.runtime.logs.line_rate import Line, LineRate
+from wrackline.control.runtime.logs.line_rate import MOST_A_SECOND, Line, LineRate
+from wrackline.control.runtime.logs.lines import line_bytes
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client
 from wrackline.schemas.errors import WracklineError
@@ -36,10 +36,17 @@ _LOG: Final = logging.getLogger(__name__)
 class TrailWriter:
     """The lines that wait, and the thread that sends them."""
 
-    def __init__(self, client: Client, topic: str, days: int, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        client: Client,
+        topic: str,
+        days: int,
+        most: float = MOST_A_SECOND,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._client, self._topic, self._days, self._clock = client, topic, days, clock
         self._waiting: deque[bytes] = deque(maxlen=KEPT)
-        self._rate, self._lock, self._ending = LineRate(), Lock(), Event()
+        self._rate, self._lock, self._ending = LineRate(most), Lock(), Event()
         self._thread = Thread(target=self._run, name="trail", daemon=True)
         self._thread.start()
 
@@ -55,7 +62,7 @@ class TrailWriter:
 
     def _keep(self, lines: list[Line]) -> None:
         now_ms = round(self._clock() * 1000)
-        self._waiting.extend(orjson.dumps({"ts_ms": now_ms, **line}, default=str) for line in lines)
+        self._waiting.extend(line_bytes({"ts_ms": now_ms, **line}) for line in lines)
 
     def _run(self) -> None:
         producer: Producer | None = None
@@ -82,18 +89,29 @@ class TrailWriter:
             self._keep(self._rate.due(self._clock() + last))  # at the end, the second is taken for over
         while self._waiting and len(producer) < KEPT:
             line = self._waiting.popleft()
-            producer.produce(self._topic, line, partition=0, on_delivery=partial(self._delivered, line))
+            try:
+                producer.produce(self._topic, line, partition=0, on_delivery=partial(self._delivered, line))
+            except BufferError:  # long lines fill the client's memory before there are so many
+                self._again(line)
+                break
         producer.poll(0)
 
     def _delivered(self, line: bytes, error: KafkaError | None, _: Message) -> None:
-        if error is not None and len(self._waiting) < KEPT:  # else newer lines have its place
-            self._waiting.appendleft(line)
+        if error is not None:
+            self._again(line)
+
+    def _again(self, line: bytes) -> None:
+        with self._lock:
+            if len(self._waiting) < KEPT:  # else newer lines have its place
+                self._waiting.appendleft(line)
 
 
 @contextmanager
-def open_trail(client: Client, topic: str, days: int) -> Iterator[Callable[[Mapping[str, object]], None]]:
-    """Yield what sends a line, until the block ends."""
-    writer = TrailWriter(client, topic, days)
+def open_trail(
+    client: Client, topic: str, days: int, most: float = MOST_A_SECOND
+) -> Iterator[Callable[[Mapping[str, object]], None]]:
+    """Yield what sends a line, at most so many a second, until the block ends."""
+    writer = TrailWriter(client, topic, days, most)
     try:
         yield writer.put
     finally:

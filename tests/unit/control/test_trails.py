@@ -2,14 +2,20 @@
 
 import io
 from itertools import count
+from math import inf
+from threading import Event
+from typing import cast
 
 import orjson
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from tests.unit.corpus.worker import exchange, request, working
 from wrackline.control.runtime.logs.line_rate import LineRate
 from wrackline.control.runtime.logs.lines import also_hear, log_to
 from wrackline.control.runtime.logs.trail_lines import LineChoice, choose_lines
+from wrackline.control.runtime.logs.trail_writer import open_trail
+from wrackline.producers.kafka.client import Client
 
 
 def line(ts_ms: int, level: str = "info", **more: object) -> bytes:
@@ -73,6 +79,29 @@ def test_every_line_of_a_process_is_handed_over_until_the_block_ends() -> None:
     log.info("after", line="after", n=next(numbers))
     assert heard == [("running", "shop", 0), ("stopped", "shop", 2)]
     assert printed.getvalue().count("\n") == 3
+
+
+class NoKafka:
+    """A client whose Kafka is away."""
+
+    def __init__(self) -> None:
+        self.asked = Event()
+
+    def admin(self) -> dict[str, object]:
+        self.asked.set()
+        raise KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+
+
+def test_whatever_a_line_holds_its_logger_goes_on() -> None:
+    with open_trail(cast("Client", NoKafka()), "topic", 3) as put:
+        for odd in ("\udcff", 1 << 70, object(), {7: "x"}):
+            put({"event": "e", "line": "a file", "file": odd})
+
+
+def test_no_write_of_many_is_left_out_of_the_audit() -> None:
+    rate = LineRate(most=inf)
+    sent = [made for number in range(500) for made in rate.admit({"event": "write", "n": number}, 7.0)]
+    assert [one["n"] for one in sent] == list(range(500))
 
 
 def test_lines_are_answered_by_rest() -> None:
