@@ -63,6 +63,15 @@ class Definite(WracklineError):
     """Trying again can never succeed: data is gone, or the request is impossible."""
 
 
+_KINDS = {kind.__name__: kind for kind in (Transient, OperatorNeeded, Definite)}
+
+
+def error_of(document: Mapping[str, str]) -> WracklineError:
+    """Return an error that came as plain values."""
+    kind = _KINDS.get(document["kind"], Transient)
+    return kind(document["code"], document["sentence"], document["hint"])
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
     """A registered code; a call with the placeholders' values makes the error."""

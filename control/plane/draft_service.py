@@ -28,17 +28,16 @@ from wrackline.control.runtime.rest.model.drafts import (
     NOT_READY,
     DraftAccess,
     existing,
+    refuse_changed,
 )
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
 from wrackline.control.runtime.rest.routes.write_routes import good_settings
 from wrackline.producers.connect.restart_policy import DesiredState
-from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
 from wrackline.schemas.kafka.draft_records import DRAFT_ID, Draft, StoredDraft
 from wrackline.schemas.redaction import shown_name
 
 _FRESH_S: Final = 30.0  # seconds that an answer is valid
 _PATIENCE_S: Final = 60.0  # for a source's catalogue
-_KINDS: Final = {kind.__name__: kind for kind in (Transient, OperatorNeeded, Definite)}
 _LONGEST_NAME: Final = 100
 
 
@@ -144,8 +143,10 @@ class DraftService:
         expected: str | None = ANY,
     ) -> dict[str, Any]:
         """Make the pipeline, if it is good and all its warnings are accepted, and forget the draft."""
-        found = self._existing(draft_id)
-        of = self.subject(draft_id)
+        stored = self._access.drafts.stored()
+        found = existing(stored, draft_id)
+        refuse_changed(stored, draft_id, expected)
+        of = DraftSubject(draft_id, DraftForms.of(found.draft.config, found.draft.name))
         name = of.forms.settings.get("name", "")
         settings = await run_in_threadpool(self._good, name, of.forms.settings)
         told = await self.assess(of)
@@ -156,8 +157,8 @@ class DraftService:
         if left := [one for one in _ids(told["findings"], "WARNING") if one not in confirmed]:
             quoted = ", ".join(f'"{one}"' for one in left)
             raise NOT_ACCEPTED(draft=shown, ids=", ".join(left), quoted=quoted)
-        tag = found.tag if expected is ANY else expected  # what was assessed, and nothing newer
-        return dict(await run_in_threadpool(self._access.drafts.deploy, draft_id, tag, settings, wish))
+        deploy = self._access.drafts.deploy  # of what was assessed, and nothing newer
+        return dict(await run_in_threadpool(deploy, draft_id, found.tag, settings, wish))
 
     def _good(self, name: str, settings: Mapping[str, str]) -> Mapping[str, str]:
         good, _ = good_settings(self._access.check, name, settings)
@@ -173,11 +174,7 @@ class DraftService:
 
         def ask() -> Any:  # noqa: ANN401
             patience = PROBE_PATIENCE if True in more else _PATIENCE_S
-            report = assess(of.name, self._access.begin(main, settings, *more), patience)
-            if "error" in report:
-                told = report["error"]
-                raise _KINDS[told["kind"]](told["code"], told["sentence"], told["hint"])
-            return report["answer"]
+            return assess(of.name, self._access.begin(main, settings, *more), patience)
 
         return await self._answers.answer((main.__name__, digest), ask, _FRESH_S)
 

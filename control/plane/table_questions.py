@@ -7,18 +7,17 @@ need may still be missing: tables are chosen before the target is.
 
 import os
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from wrackline.control.plane.column_answers import SupportCounts, column_documents, count_support
+from wrackline.control.runtime.check.child_answer import tell_answer
 from wrackline.control.runtime.check.file_check import check_pipeline
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.pipeline_access import surroundings
-from wrackline.control.runtime.ground.plain_json import plain_values
 from wrackline.control.runtime.probe.assess import assess_pipeline
-from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.producers.contract.optional_parts import Sizing, Surveying, TableSize
 from wrackline.producers.contract.source_plugin import Source, load
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
@@ -99,35 +98,26 @@ class DraftSettings:
 
 def list_tables(given: Mapping[str, str], allowed: Allowed, line: socket.socket) -> None:
     """List all tables, also those that the draft leaves out."""
-    _answer(lambda: _list(DraftSettings(given, allowed)), line)
+    tell_answer(lambda: _list(DraftSettings(given, allowed)), line)
 
 
 def describe_table(
     given: Mapping[str, str], allowed: Allowed, wanted: Sequence[str], line: socket.socket
 ) -> None:
     """Describe a table."""
-    _answer(lambda: _describe(DraftSettings(given, allowed), wanted), line)
+    tell_answer(lambda: _describe(DraftSettings(given, allowed), wanted), line)
 
 
 def assess_table(
     given: Mapping[str, str], allowed: Allowed, wanted: Sequence[str], line: socket.socket
 ) -> None:
     """Say what each column of a table is in the target."""
-    _answer(lambda: _assess(DraftSettings(given, allowed), wanted), line)
+    tell_answer(lambda: _assess(DraftSettings(given, allowed), wanted), line)
 
 
 def assess_draft(given: Mapping[str, str], allowed: Allowed, probe: bool, line: socket.socket) -> None:  # noqa: FBT001 - of a process
     """Check everything, and count the columns of the chosen tables that are not carried as they are."""
-    _answer(lambda: _assess_all(DraftSettings(given, allowed), probe=probe), line)
-
-
-def _answer(ask: Callable[[], object], line: socket.socket) -> None:
-    lifeline = Lifeline(line)
-    lifeline.hold()
-    try:
-        lifeline.tell({"answer": plain_values(ask())})
-    except WracklineError as error:
-        lifeline.tell({"error": error.document()})
+    tell_answer(lambda: _assess_all(DraftSettings(given, allowed), probe=probe), line)
 
 
 def _list(draft: DraftSettings) -> list[dict[str, Any]]:

@@ -85,6 +85,12 @@ class GroupSuite:
         crew.put("shop", self.config("shop"), None)
         assert crew.stored_settings("shop") == self.config("shop")
 
+    def test_a_new_connector_replaces_none(self, crew: WritableConnectors) -> None:
+        self.made(crew)
+        with pytest.raises(WracklineError, match=r"rest\.exists"):
+            crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), None, new=True)
+        assert crew.stored_settings("shop") == self.config("shop")
+
     def test_a_change_of_settings_wakes_nobody(self, crew: WritableConnectors) -> None:
         self.made(crew)
         self.becomes(crew, "shop", TaskState.STOPPED)

@@ -11,8 +11,10 @@ from wrackline.producers.connect.restart_policy import DesiredState
 
 
 class KeepsNothing(FakeGroup):
-    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
-        del name, config, wish
+    def put(
+        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
+    ) -> None:
+        del name, config, wish, new
 
 
 class ShowsSecrets(FakeGroup):
@@ -21,30 +23,48 @@ class ShowsSecrets(FakeGroup):
 
 
 class KeepsDefaults(FakeGroup):
-    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
-        super().put(name, {**DEFAULTS, **config}, wish)
+    def put(
+        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
+    ) -> None:
+        super().put(name, {**DEFAULTS, **config}, wish, new=new)
 
 
 class Adds(FakeGroup):
-    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
+    def put(
+        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
+    ) -> None:
         before = self.stored_settings(name) if name in self.names() else {}
-        super().put(name, {**before, **config}, wish)
+        super().put(name, {**before, **config}, wish, new=new)
 
 
 class Wakes(FakeGroup):
-    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
-        super().put(name, config, wish)
+    def put(
+        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
+    ) -> None:
+        super().put(name, config, wish, new=new)
         self.wish(name, wish or DesiredState.RUN)
 
 
 class MakesStopped(FakeGroup):
-    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
-        super().put(name, config, wish or DesiredState.STOP)
+    def put(
+        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
+    ) -> None:
+        super().put(name, config, wish or DesiredState.STOP, new=new)
 
 
 class IgnoresCase(FakeGroup):
-    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
-        super().put(name.lower(), config, wish)
+    def put(
+        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
+    ) -> None:
+        super().put(name.lower(), config, wish, new=new)
+
+
+class Replaces(FakeGroup):
+    def put(
+        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
+    ) -> None:
+        del new
+        super().put(name, config, wish)
 
 
 class RemovesAll(FakeGroup):
@@ -62,6 +82,7 @@ BROKEN = [
     (Wakes, "test_a_change_of_settings_wakes_nobody"),
     (MakesStopped, "test_a_connector_of_which_nothing_is_wished_is_begun"),
     (IgnoresCase, "test_names_that_differ_only_in_case_are_distinct"),
+    (Replaces, "test_a_new_connector_replaces_none"),
     (RemovesAll, "test_what_was_removed_is_gone_and_the_others_stay"),
 ]
 

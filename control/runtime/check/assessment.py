@@ -14,14 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from wrackline.control.runtime.check.child_answer import ask_child
+from wrackline.control.runtime.check.child_answer import ask_child, tell_answer
 from wrackline.control.runtime.check.file_check import Checked, check_file, check_pipeline
 from wrackline.control.runtime.check.server_check import check_server
 from wrackline.control.runtime.check.target_check import check_target
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.plain_json import plain_values
 from wrackline.producers.connect.child import Begin
-from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.pipelines.pipeline import check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
@@ -68,18 +67,11 @@ def _send_findings(look: Callable[[], Checked], line: socket.socket) -> None:
         checked = add_server_findings(look())
         return {"ok": not checked.stops, "findings": plain_values(checked.findings)}
 
-    tell_document(document, line)
+    tell_answer(document, line)
 
 
-def tell_document(make: Callable[[], Mapping[str, Any]], line: socket.socket) -> None:
-    """Make a document, as the child, and send it."""
-    lifeline = Lifeline(line)
-    lifeline.hold()
-    lifeline.tell(dict(make()))
-
-
-def assess(pipeline: str, begin: Begin, patience: float = PATIENCE) -> Mapping[str, Any]:
-    """Check in a child; return its findings."""
+def assess(pipeline: str, begin: Begin, patience: float = PATIENCE) -> Any:  # noqa: ANN401 - as the child tells
+    """Check in a child; return what it tells, which are its findings."""
     return ask_child(
         begin,
         patience,

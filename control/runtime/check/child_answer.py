@@ -1,24 +1,29 @@
 """One answer from a process of its own: for work whose memory, or whose patience, a worker can't spare.
 
-In: how the process is started, and for how long it may take.  Out: the first report that it sends through its
-lifeline.  It has ended when this returns.
+    ask_child     the worker: how the process is started, and for how long it may take
+    tell_answer   the process: what makes the answer
+
+Out: the answer, or the error that prevented it.  The process has ended when `ask_child` returns.
 """
 
 import selectors
+import socket
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from wrackline.control.runtime.ground.plain_json import plain_values
 from wrackline.producers.connect.child import Begin, Child, ChildReport
-from wrackline.schemas.errors import WracklineError
+from wrackline.producers.connect.lifeline import Lifeline
+from wrackline.schemas.errors import WracklineError, error_of
 
 _LOOK: Final = 1.0
 
 
 def ask_child(
     begin: Begin, patience: float, late: Callable[[], WracklineError], ended: Callable[[int], WracklineError]
-) -> Mapping[str, Any]:
-    """Return the report; raise what `late` or `ended` make, if the time or the process is over before."""
+) -> Any:  # noqa: ANN401 - as it was told
+    """Return the answer; raise what `late` or `ended` make, if the time or the process is over before."""
     until = time.monotonic() + patience
     child = Child(begin)
     try:
@@ -29,7 +34,7 @@ def ask_child(
                 code = child.exit_code  # first, because all that it sent before its end is there then
                 for heard in child.hear():
                     if isinstance(heard, ChildReport):
-                        return heard.report
+                        return _read(heard.report)
                 if code is not None:
                     raise ended(code)
                 if time.monotonic() > until:
@@ -37,3 +42,19 @@ def ask_child(
                 selector.select(_LOOK)
     finally:
         child.close()
+
+
+def tell_answer(make: Callable[[], object], line: socket.socket) -> None:
+    """Make the answer, as the child, and send it."""
+    lifeline = Lifeline(line)
+    lifeline.hold()
+    try:
+        lifeline.tell({"answer": plain_values(make())})
+    except WracklineError as error:
+        lifeline.tell({"error": error.document()})
+
+
+def _read(report: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    if "error" in report:
+        raise error_of(report["error"])
+    return report["answer"]

@@ -91,11 +91,9 @@ class LetterDesk:
                 lambda: NOT_IN_TIME(name=name, seconds=self._patience),
                 lambda code: NOT_DONE(name=name, code=code),
             )
-            error = found.get("error")
         except WracklineError as wrong:
             error = wrong.document()
         finally:
             with self._lock:
                 self._busy = None
-                good = None if error is not None else found
-                self._states[name] = LetterState(None, work, by, now_ms(), good, error)
+                self._states[name] = LetterState(None, work, by, now_ms(), found, error)

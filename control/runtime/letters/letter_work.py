@@ -10,17 +10,16 @@ passes it on must know who may see them.
 
 import os
 import socket
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
+from wrackline.control.runtime.check.child_answer import tell_answer
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
 from wrackline.control.runtime.ground.installed import Installed
-from wrackline.producers.connect.lifeline import Lifeline
-from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.tables.table import TableId
@@ -56,7 +55,7 @@ class LetterWork:
 
 def work_on_file(file: Path, work: LetterWork, line: socket.socket) -> None:
     """Do it for the pipeline of a file, as the child."""
-    _send(lambda: work_on_letters(good_pipeline(file), work), line)
+    tell_answer(lambda: work_on_letters(good_pipeline(file), work), line)
 
 
 def work_on_settings(
@@ -64,7 +63,7 @@ def work_on_settings(
 ) -> None:
     """Do it for a map of settings, as the child."""
     resolver = Resolver(allowed, os.environ)
-    _send(lambda: work_on_letters(check(given, Installed(), resolver), work), line)
+    tell_answer(lambda: work_on_letters(check(given, Installed(), resolver), work), line)
 
 
 def work_on_letters(pipeline: Pipeline, work: LetterWork) -> dict[str, object]:
@@ -83,15 +82,6 @@ def work_on_letters(pipeline: Pipeline, work: LetterWork) -> dict[str, object]:
 def letter_id(spot: RecordPosition) -> str:
     """Write which letter it is."""
     return f"{spot.topic}-{spot.partition}@{spot.offset}"
-
-
-def _send(do: Callable[[], dict[str, object]], line: socket.socket) -> None:
-    lifeline = Lifeline(line)
-    lifeline.hold()
-    try:
-        lifeline.tell(do())
-    except WracklineError as error:
-        lifeline.tell({"error": error.document()})
 
 
 def _replay(pipeline: Pipeline, table: str) -> dict[str, object]:

@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from wrackline.control.runtime.check.assessment import add_server_findings, tell_document
+from wrackline.control.runtime.check.assessment import add_server_findings
+from wrackline.control.runtime.check.child_answer import tell_answer
 from wrackline.control.runtime.check.file_check import Checked, check_file, check_pipeline
 from wrackline.control.runtime.check.server_check import check_server
 from wrackline.control.runtime.ground.installed import Installed
@@ -95,13 +96,13 @@ def mend_source(pipeline: Pipeline, admin: Secret) -> Iterator[MendResult]:
 
 def try_file(file: Path, line: socket.socket) -> None:
     """Assess a file with trials, as the child."""
-    tell_document(lambda: _document(check_file(file, Installed(), os.environ)), line)
+    tell_answer(lambda: _document(check_file(file, Installed(), os.environ)), line)
 
 
 def try_settings(given: Mapping[str, str], allowed: Allowed, line: socket.socket) -> None:
     """Assess a map of settings with trials, as the child."""
     found = partial(check, given, Installed(), Resolver(allowed, os.environ))
-    tell_document(lambda: _document(check_pipeline(found())), line)
+    tell_answer(lambda: _document(check_pipeline(found())), line)
 
 
 def _document(checked: Checked) -> Mapping[str, Any]:

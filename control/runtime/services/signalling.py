@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
-from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
+from wrackline.control.runtime.services.one_record import OneRecord, send_record
 from wrackline.producers.kafka import signal_topic
 from wrackline.producers.kafka.client import Client
-from wrackline.producers.kafka.failures import of_exception
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.kafka import signals
 from wrackline.schemas.kafka.signals import RejectedSignal
@@ -87,17 +86,10 @@ def send_signal(values: Values, body: bytes) -> None:
     topic = control_topics(server).signal if given is None else str(given)
     client = Client(values.below("kafka."), values.integer("max.row.bytes"))
     signal_topic.prepare_signals(AdminClient(client.admin()), topic)
-    failed: list[KafkaException] = []
-    producer = Producer({**client.admin(), "message.timeout.ms": int(_SECONDS * 1000)})
-    producer.produce(
-        topic,
-        body,
-        server.encode(),
-        on_delivery=lambda error, _: failed.append(KafkaException(error)) if error else None,
+    send_record(
+        client,
+        OneRecord(topic, server.encode(), body),
+        "requests",
+        _SECONDS,
+        lambda: NOT_SENT(topic=topic, seconds=_SECONDS),
     )
-    left = producer.flush(_SECONDS + 1)
-    refused = of_exception(failed[0], "the sender of requests", topic) if failed else None
-    if refused is not None and not isinstance(refused, Transient):
-        raise refused
-    if refused is not None or left:  # only the caller sends it again
-        raise NOT_SENT(topic=topic, seconds=_SECONDS)

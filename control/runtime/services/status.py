@@ -21,7 +21,7 @@ from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.services import requests
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.topic_deletion import list_topics
-from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.errors import Transient, WracklineError, define, error_of
 from wrackline.schemas.kafka.board_records import ENDED, Document, Half, HalfBoard, HalfState
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.settings.settings_registry import Values
@@ -46,7 +46,6 @@ HAS_ENDED = define(
     hint="start it: {command} <pipeline.toml>",
 )
 
-_KINDS = {kind.__name__: kind for kind in (Transient, OperatorNeeded, Definite)}
 _TIMED = ("behind_s", "held_s")  # they grow while nothing else changes
 
 
@@ -164,12 +163,6 @@ def half_trouble(name: str, half: Half, known: HalfBoard, at_ms: int) -> Wrackli
 
 def _never(name: str, half: Half) -> WracklineError:
     return NO_REPORT(pipeline=name, **_PROCESSES[half]._asdict())
-
-
-def error_of(document: Document) -> WracklineError:
-    """Return an error that came as plain values."""
-    kind = _KINDS.get(document["kind"], Transient)
-    return kind(document["code"], document["sentence"], document["hint"])
 
 
 def _aged(table: Document, at_ms: int) -> Document:

@@ -6,15 +6,14 @@ topic of wishes, which the running consumer follows, wherever it runs, and the n
 
 from typing import Final
 
-from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from wrackline.control.runtime.ground.pipeline_access import group_of
 from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.services.one_record import OneRecord, send_record
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client
-from wrackline.producers.kafka.failures import of_exception
-from wrackline.schemas.errors import Transient, WracklineError, define
+from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.kafka.topic_names import internal_topics
 from wrackline.schemas.kafka.wish_records import TableWish, record
 from wrackline.schemas.settings.settings_registry import Values
@@ -33,22 +32,11 @@ def send_wish(values: Values, table: str, wish: TableWish, by: str) -> None:
     topic = internal_topics(group_of(values.text("name"))).wishes
     client = Client(values.below("kafka."), values.integer("max.row.bytes"))
     offsets_topic.prepare_offsets(AdminClient(client.admin()), topic, 1, -1)
-    failed: list[WracklineError | Exception] = []
-    producer = Producer({**client.reporter("wishes"), "message.timeout.ms": int(_SECONDS * 1000)})
-    key, value = record(table, wish, by, now_ms())
-    producer.produce(
-        topic,
-        value,
-        key,
-        0,
-        on_delivery=lambda error, _: (
-            failed.append(of_exception(KafkaException(error), "the sender of wishes", topic))
-            if error
-            else None
-        ),
+    written = OneRecord(topic, *record(table, wish, by, now_ms()))
+    send_record(
+        client,
+        written,
+        "wishes",
+        _SECONDS,
+        lambda: NOT_WRITTEN(table=table, topic=topic, seconds=_SECONDS),
     )
-    left = producer.flush(_SECONDS + 1)
-    if failed and isinstance(failed[0], WracklineError) and not isinstance(failed[0], Transient):
-        raise failed[0]
-    if failed or left:
-        raise NOT_WRITTEN(table=table, topic=topic, seconds=_SECONDS)

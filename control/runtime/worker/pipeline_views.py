@@ -153,7 +153,9 @@ class WorkerViews:
 
     def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
         """Check it in a separate process; with `probe`, try its servers there."""
-        return assess(name, self._assessing(name, probe), PROBE_PATIENCE if probe else PATIENCE)
+        patience = PROBE_PATIENCE if probe else PATIENCE
+        found: Mapping[str, Any] = assess(name, self._assessing(name, probe), patience)
+        return found
 
     def follow_all(self) -> None:
         """Follow the boards of all pipelines that exist, and of no others."""

@@ -100,6 +100,7 @@ def test_of_two_editors_the_later_one_gets_both_texts_and_overwrites_nothing(doo
     assert door.put({"config": theirs}, If_None_Match="*").status_code == 412
     assert door.ask("DELETE", "/drafts/shop", If_Match=first).status_code == 412
     assert door.ask("POST", "/drafts/shop/deploy", {}, If_Match=first).status_code == 412
+    assert door.answers.asked == [], "and no server is asked about what the editor has not seen"
     assert door.put({"config": theirs}, If_Match=late.json()["stored"]["tag"]).status_code == 200
 
 

@@ -20,7 +20,7 @@ FOUND: dict[str, object] = {"groups": [], "letters": [], "done": {}}
 
 
 def finds(line: socket.socket) -> None:
-    Lifeline(line).tell(dict(FOUND))
+    Lifeline(line).tell({"answer": FOUND})
 
 
 def dies(line: socket.socket) -> None:

@@ -3,7 +3,6 @@
 import io
 from itertools import count
 from math import inf
-from threading import Event
 from typing import cast
 
 import orjson
@@ -84,11 +83,7 @@ def test_every_line_of_a_process_is_handed_over_until_the_block_ends() -> None:
 class NoKafka:
     """A client whose Kafka is away."""
 
-    def __init__(self) -> None:
-        self.asked = Event()
-
     def admin(self) -> dict[str, object]:
-        self.asked.set()
         raise KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN))
 
 
