@@ -172,12 +172,20 @@ def _load(other: OthersPlugin) -> tuple[object, Callable[[], WracklineError] | N
         missing = f" ({exc.name})" if isinstance(exc, ModuleNotFoundError) else ""
         module = other.point.value.partition(":")[0]
         return None, other.made(IMPORT_FAILED, why=f"{type(exc).__name__}{missing}", module=module)
+    try:
+        return plugin, _fault(other, plugin)
+    except Exception as exc:  # noqa: BLE001 - as above: a property of it runs its code
+        return None, other.made(NOT_A_PLUGIN, why=f"a look at it raises {type(exc).__name__}")
+
+
+def _fault(other: OthersPlugin, plugin: object) -> Callable[[], WracklineError] | None:
+    """Return what makes the error of a plug-in that was loaded and can't be used."""
     ours, theirs = other.side.contract, getattr(plugin, "contract", None)
     if theirs != ours:
         shown = str(theirs) if isinstance(theirs, int) else "?"
-        return None, other.made(OTHER_CONTRACT, theirs=shown, ours=str(ours))
+        return other.made(OTHER_CONTRACT, theirs=shown, ours=str(ours))
     why = _broken(other, plugin)
-    return plugin, None if why is None else other.made(NOT_A_PLUGIN, why=why)
+    return None if why is None else other.made(NOT_A_PLUGIN, why=why)
 
 
 def _broken(other: OthersPlugin, plugin: Any) -> str | None:  # noqa: ANN401 - it may be anything

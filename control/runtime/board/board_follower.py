@@ -32,6 +32,7 @@ _LEAVE_S: Final = 5.0
 _AT_ONCE: Final = 1_000  # records
 _LOG: Final = logging.getLogger(__name__)
 _LINES: Final = 1_000  # of a topic of lines
+_LONGEST_LINE: Final = 64 << 10  # bytes
 _TAIL: Final = -2_000 - _LINES  # librdkafka's word for so many records before the end
 _REFRESH_MS: Final = 5_000  # between two looks for a topic that is not there yet
 
@@ -141,7 +142,8 @@ class BoardFollower:
         with self._lock:
             trail = self._trails.get(topic or "")
             if trail is not None and isinstance(value, bytes):
-                trail.append(value)
+                if len(value) <= _LONGEST_LINE:  # anybody who may write there decides how long one is
+                    trail.append(value)
                 return
         if not isinstance(key, bytes) or isinstance(value, str):
             return

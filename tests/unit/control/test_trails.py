@@ -1,15 +1,18 @@
 """Lines that are sent to Kafka: how many a second, which of them a reader gets, and who hands them over."""
 
 import io
+from contextlib import closing
 from itertools import count
 from math import inf
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import orjson
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tests.unit.corpus.worker import exchange, request, working
+from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.logs.line_rate import LineRate
 from wrackline.control.runtime.logs.lines import also_hear, log_to
 from wrackline.control.runtime.logs.trail_lines import LineChoice, choose_lines
@@ -91,6 +94,15 @@ def test_whatever_a_line_holds_its_logger_goes_on() -> None:
     with open_trail(cast("Client", NoKafka()), "topic", 3) as put:
         for odd in ("\udcff", 1 << 70, object(), {7: "x"}):
             put({"event": "e", "line": "a file", "file": odd})
+
+
+def test_a_line_of_any_length_takes_no_memory_of_the_worker() -> None:
+    with closing(BoardFollower()) as follower:
+        follower.follow_lines("lines", Client({"bootstrap.servers": "127.0.0.1:1"}, 1_000))
+        for length in (10, 1 << 20, 20):
+            record = SimpleNamespace(key=lambda: None, value=lambda n=length: b"x" * n, topic=lambda: "lines")
+            follower.take(cast("Any", None), cast("Any", record), 0)
+        assert [len(one) for one in follower.lines("lines")] == [10, 20]
 
 
 def test_no_write_of_many_is_left_out_of_the_audit() -> None:

@@ -121,6 +121,9 @@ def test_a_plug_in_of_others_is_found_with_its_settings_codes_and_version(instal
     assert facts["target reef"] == ("wrackline-reef 1.2", True)
 
 
+RAISES = "    @property\n    def contract(self):\n        return 1 / 0\n"
+
+
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [
@@ -136,6 +139,14 @@ def test_a_plug_in_of_others_is_found_with_its_settings_codes_and_version(instal
         (CONCH.replace("settings = Declared", "settings = tuple"), "plugin.not_a_plugin", "Declared"),
         (CONCH.replace('"conch.path"', '"topic.prefix"'), "plugin.not_a_plugin", "topic.prefix"),
         (CONCH.replace('"conch.path"', '"target.path"'), "plugin.not_a_plugin", "target.path"),
+        (CONCH.replace("    contract = 1", RAISES), "plugin.not_a_plugin", "ZeroDivisionError"),
+        (
+            CONCH.replace("Setting(", "str(").replace(
+                ', SettingKind.STRING, "Where it is.", required=True', ""
+            ),
+            "plugin.not_a_plugin",
+            "AttributeError",
+        ),
     ],
 )
 def test_what_is_wrong_with_one_plug_in_is_an_error_of_those_who_name_it(
