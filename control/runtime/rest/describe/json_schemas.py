@@ -30,6 +30,17 @@ _WRONG_TABLE: Final = object_of(table=TEXT, code=TEXT, sentence=TEXT, hint=TEXT)
 _LATE: Final = object_of(publish=NUMBER, wait=NUMBER, merge=NUMBER, whole=NUMBER)
 _APART: Final[Schema] = {**map_of(ref("Wrong")), "description": "by half: why its part is missing"}
 
+_PLACE: Final[Mapping[str, Schema]] = {"name": TEXT, "table": TEXT, "copy": TEXT}
+_TIME: Final[Mapping[str, Schema]] = {
+    "since_ms": {"type": "integer"},
+    "until_ms": {"type": ["integer", "null"], "description": "null: now"},
+}
+_WAY: Final[Mapping[str, Schema]] = {
+    **dict.fromkeys(("source", "type", "field", "kind", "target"), TEXT),
+    "how": {"type": "string", "description": "what is done to values; empty: they stay the same"},
+    "renamed": {"type": "boolean"},
+}
+
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "Error": {
         **object_of(
@@ -208,6 +219,30 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
                 changes=list_of(object_of(change=TEXT, column=TEXT, before=TEXT, after=TEXT)),
             )
         ),
+    ),
+    "Lineage": object_of(
+        pipeline=TEXT,
+        tables=list_of(
+            whole(
+                {
+                    **_PLACE,
+                    "since_ms": {"type": "integer"},
+                    "columns": list_of(whole({**_WAY, "since_ms": {"type": "integer"}})),
+                    "left_out": list_of(TEXT),
+                    "earlier": list_of(
+                        whole({**_TIME, "columns": list_of(whole(_WAY)), "left_out": list_of(TEXT)})
+                    ),
+                },
+                ("earlier",),
+            )
+        ),
+        next={**MAYBE, "description": "after, to go on; null: there are no more"},
+    ),
+    "ColumnLineage": object_of(
+        column=TEXT,
+        spans=list_of(whole({"pipeline": TEXT, **_PLACE, **_TIME, **_WAY})),
+        left_out={"type": "integer"},
+        unknown={**list_of(TEXT), "description": "connectors whose settings are not good here"},
     ),
     "Letters": object_of(
         groups=list_of(object_of(table=TEXT, code=TEXT, reason=TEXT, count={"type": "integer"})),
