@@ -26,7 +26,7 @@ _RENAMED: Final = Badge("renamed", "→", "busy")
 _ONLY_COPY: Final = Badge("only in the copy", "◌", "idle")
 
 
-class ColumnRow(NamedTuple):
+class ColumnWay(NamedTuple):
     """One column."""
 
     path: ColumnPath
@@ -53,7 +53,7 @@ class ColumnsPage:
     copy: str
     at_ms: int
     text: str
-    rows: Sequence[ColumnRow]
+    rows: Sequence[ColumnWay]
     left_out: Sequence[str]
     drawing: FlowMap
     count: int
@@ -75,7 +75,7 @@ def columns_page(
     pages = max(1, -(-len(meant) // _PAGE))
     page = min(max(1, page), pages)
     rows = [
-        ColumnRow(path, _badges(path), moment_text(since(until, path)))
+        ColumnWay(path, _badges(path), moment_text(since(until, path)))
         for path in meant[(page - 1) * _PAGE : page * _PAGE]
     ]
     return ColumnsPage(
@@ -107,7 +107,7 @@ def _badges(path: ColumnPath) -> Sequence[Badge]:
     return made if path.source else [*made, _ONLY_COPY]
 
 
-def _drawn(row: ColumnRow) -> FlowNames:
+def _drawn(row: ColumnWay) -> FlowNames:
     path = row.path
     return FlowNames((path.source, path.field, path.target), ("warn" if path.how else "good", "good"))
 
