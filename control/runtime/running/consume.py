@@ -82,9 +82,7 @@ def consume(
             policy.remember(beginnings(half))
             report.earlier(half)
 
-        maps = opened.enter_context(
-            written_board(values, Half.TARGET, report.look, teller.warned, earlier)
-        )
+        maps = opened.enter_context(written_board(values, Half.TARGET, report.look, teller.warned, earlier))
         opened.enter_context(report.standing.until_its_end())
         opened.callback(report.ends)
         lineage = opened.enter_context(report_run(values, "consume", log, streams=not once))

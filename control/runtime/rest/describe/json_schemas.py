@@ -6,6 +6,7 @@ In: nothing.  Out: schemas by the names that `route_descriptions.py` and the com
 from collections.abc import Mapping
 from typing import Final
 
+from wrackline.control.runtime.rest.describe.lineage_schemas import LINEAGE_SCHEMAS
 from wrackline.control.runtime.rest.describe.plane_schemas import PLANE_SCHEMAS
 from wrackline.control.runtime.rest.describe.schema_parts import (
     MAYBE,
@@ -29,17 +30,6 @@ _WARNING: Final = object_of(setting=TEXT, code=TEXT, kind=TEXT, sentence=TEXT, h
 _WRONG_TABLE: Final = object_of(table=TEXT, code=TEXT, sentence=TEXT, hint=TEXT)
 _LATE: Final = object_of(publish=NUMBER, wait=NUMBER, merge=NUMBER, whole=NUMBER)
 _APART: Final[Schema] = {**map_of(ref("Wrong")), "description": "by half: why its part is missing"}
-
-_PLACE: Final[Mapping[str, Schema]] = {"name": TEXT, "table": TEXT, "copy": TEXT}
-_TIME: Final[Mapping[str, Schema]] = {
-    "since_ms": {"type": "integer"},
-    "until_ms": {"type": ["integer", "null"], "description": "null: now"},
-}
-_WAY: Final[Mapping[str, Schema]] = {
-    **dict.fromkeys(("source", "type", "field", "kind", "target"), TEXT),
-    "how": {"type": "string", "description": "what is done to values; empty: they stay the same"},
-    "renamed": {"type": "boolean"},
-}
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "Error": {
@@ -220,30 +210,6 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             )
         ),
     ),
-    "Lineage": object_of(
-        pipeline=TEXT,
-        tables=list_of(
-            whole(
-                {
-                    **_PLACE,
-                    "since_ms": {"type": "integer"},
-                    "columns": list_of(whole({**_WAY, "since_ms": {"type": "integer"}})),
-                    "left_out": list_of(TEXT),
-                    "earlier": list_of(
-                        whole({**_TIME, "columns": list_of(whole(_WAY)), "left_out": list_of(TEXT)})
-                    ),
-                },
-                ("earlier",),
-            )
-        ),
-        next={**MAYBE, "description": "after, to go on; null: there are no more"},
-    ),
-    "ColumnLineage": object_of(
-        column=TEXT,
-        spans=list_of(whole({"pipeline": TEXT, **_PLACE, **_TIME, **_WAY})),
-        left_out={"type": "integer"},
-        unknown={**list_of(TEXT), "description": "connectors whose settings are not good here"},
-    ),
     "Letters": object_of(
         groups=list_of(object_of(table=TEXT, code=TEXT, reason=TEXT, count={"type": "integer"})),
         letters=list_of(
@@ -341,5 +307,6 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     },
     "Requests": object_of(requests=list_of(ref("Receipt"))),
     "Receipts": object_of(id=TEXT, receipts=list_of(ref("Receipt"))),
+    **LINEAGE_SCHEMAS,
     **PLANE_SCHEMAS,
 }
