@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from wrackline.schemas.kafka.board_shapes import half_report, moment, source_table, target_table
-from wrackline.schemas.kafka.column_maps import MapLog, read_map
+from wrackline.schemas.kafka.column_maps import MapLog, check_map
 from wrackline.schemas.untrusted import text
 
 VERSION: Final = 1
@@ -134,7 +134,7 @@ class Board:
         if (about.since_ms or 0) > heard_ms + _AHEAD_MS:
             raise ValueError("a map of the future")
         if value is not None:
-            read_map(value)
+            check_map(value)
         half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
         half.maps.take(about.table or "", about.since_ms or 0, value)
 

@@ -10,7 +10,8 @@ that can't be read is refused.  Pure.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from itertools import chain
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -52,16 +53,25 @@ class ColumnMap:
 
 def read_map(value: bytes) -> ColumnMap:
     """Read a record's value; ValueError, KeyError or TypeError: it is none."""
+    place, columns, left_out = check_map(value)
+    return ColumnMap(place, tuple(ColumnStep(*one) for one in columns), tuple(left_out))
+
+
+def check_map(value: bytes) -> tuple[str, Sequence[Sequence[str]], Sequence[str]]:
+    """Refuse what `read_map` would; a follower does this with every record, so it makes nothing of them."""
     if len(value) > MOST_BYTES:
         raise ValueError("too long")
     document = orjson.loads(value)
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise ValueError("a version that is not known")
-    return ColumnMap(
-        text(document["place"]),
-        tuple(_step(one) for one in _list(document["columns"])),
-        tuple(text(one) for one in _list(document["left_out"])),
-    )
+    columns, left_out = document["columns"], document["left_out"]
+    if type(columns) is not list or type(left_out) is not list or not {*map(type, columns)} <= {list}:
+        raise TypeError("no list")
+    if not {*map(len, columns)} <= {_PARTS}:
+        raise ValueError("no column")
+    if not {*map(type, chain(left_out, *columns))} <= {str}:
+        raise TypeError("no text")
+    return text(document["place"]), columns, left_out
 
 
 class StoredMap(NamedTuple):
@@ -94,27 +104,10 @@ class MapLog:
             forgotten += [(oldest, since) for since in self._tables.pop(oldest)]
         return forgotten
 
-    def tables(self, naming: bytes = b"") -> Sequence[str]:
-        """Return the tables whose maps have this text somewhere."""
-        return sorted(
-            table
-            for table, maps in self._tables.items()
-            if not naming or any(naming in value for value in maps.values())
-        )
+    def tables(self) -> Sequence[str]:
+        """Return the tables that have maps."""
+        return list(self._tables)
 
     def of(self, table: str) -> Sequence[StoredMap]:
         """Return the maps of a table, oldest first."""
         return [StoredMap(*one) for one in sorted(self._tables.get(table, {}).items())]
-
-
-def _step(one: Any) -> ColumnStep:  # noqa: ANN401 - what JSON has made of it
-    parts = [text(part) for part in _list(one)]
-    if len(parts) != _PARTS:
-        raise ValueError("no column")
-    return ColumnStep(*parts)
-
-
-def _list(value: object) -> Sequence[object]:
-    if not isinstance(value, list):
-        raise TypeError("no list")
-    return value

@@ -254,7 +254,7 @@ def test_both_halves_are_joined_for_each_time() -> None:
     "column", ["shop.public.users.email_hash", "public.users.email_hash", "lake.users.email_hash"]
 )
 def test_which_column_fed_one_of_the_copy_has_an_answer_for_each_time(column: str) -> None:
-    [maps] = maps_of(both(history()), "email_hash").values()
+    [maps] = maps_of(both(history()), column).values()
     [span] = spans_of(TABLE, periods(maps), column)
     assert (span.since_ms, span.until_ms, span.path.source) == (30, None, "e-mail")
 
@@ -275,9 +275,15 @@ def test_a_column_is_found_by_each_of_its_names_and_what_stays_the_same_is_one_a
         assert spans_of(TABLE, periods(maps), nobody) == []
 
 
-def test_tables_are_found_by_a_name_that_json_writes_otherwise() -> None:
-    board = board_of({1: ColumnMap(TABLE, (ColumnStep('a"ä\n', "a", "string"),))}, {})
+def test_only_tables_that_may_be_meant_are_looked_at() -> None:
+    odd = ColumnStep('a"\u00e4.\n', "a", "string")
+    board = board_of({1: ColumnMap("other", (odd,))}, {1: ColumnMap("lake.users", (ID,))})
+    board.apply(key(Half.SOURCE, 1, "shop.public.items"), ColumnMap("shop.public.items", (ID,)).encode(), 1)
     halves = both(board)
-    assert list(maps_of(halves, 'a"ä\n')) == [TABLE]
-    assert maps_of(halves, "zz") == {}
+    for column in ('other.a"\u00e4.\n', 'public.users.a"\u00e4.\n', "shop.public.users.a", "lake.users.id"):
+        assert list(maps_of(halves, column)) == [TABLE], column
+    assert list(maps_of(halves, "public.items.id")) == ["shop.public.items"]
+    assert list(maps_of(halves)) == ["shop.public.items", TABLE]
+    for nobody in ("zz.id", "other.i", "id"):
+        assert maps_of(halves, nobody) == {}
     assert maps_of(halves, table="none") == {}

@@ -61,13 +61,29 @@ class ColumnSpan:
 MapsOfTable = tuple[Sequence[StoredMap], Sequence[StoredMap]]  # of the source half, of the target half
 
 
-def maps_of(halves: Mapping[Half, HalfBoard], naming: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
-    """Return the maps of one table, or of those that have this name somewhere; a board must not be kept."""
-    text = orjson.dumps(naming)[1:-1]
+def maps_of(halves: Mapping[Half, HalfBoard], column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
+    """Return the maps of all tables, of one, or of those that may have a column; a board must not be kept."""
     logs = halves[Half.SOURCE].maps, halves[Half.TARGET].maps
-    names = [table] if table else sorted({one for log in logs for one in log.tables(text)})
+    names = [table] if table else sorted({one for log in logs for one in log.tables()})
     found = {name: (logs[0].of(name), logs[1].of(name)) for name in names}
-    return {name: maps for name, maps in found.items() if any(maps)}
+    splits = [(column[:at], column[at + 1 :]) for at, letter in enumerate(column) if letter == "."]
+    return {
+        name: maps for name, maps in found.items() if any(maps) and (not column or _names(name, maps, splits))
+    }
+
+
+def _names(name: str, maps: MapsOfTable, splits: Sequence[tuple[str, str]]) -> bool:
+    """Whether a table may be meant, from the texts of its maps: few are, and reading all takes seconds."""
+    values = [one.value for half in maps for one in half]
+    return any(
+        (table in {name, name.partition(".")[2]} or _any_has(values, orjson.dumps(table)[1:]))
+        and _any_has(values, orjson.dumps(column))
+        for table, column in splits
+    )
+
+
+def _any_has(values: Sequence[bytes], part: bytes) -> bool:
+    return any(part in value for value in values)
 
 
 def periods(maps: MapsOfTable) -> Sequence[PathPeriod]:

@@ -122,11 +122,11 @@ class WorkerViews:
         topic = self._follow(name).logs
         return None if topic is None else self._boards.lines(topic)
 
-    def column_maps(self, name: str, naming: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
-        """Return a table's maps of columns, or those of the tables that have a name somewhere."""
+    def column_maps(self, name: str, column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
+        """Return a table's maps of columns, or those of the tables that may have a column."""
         self._follow(name)
         with self._boards.held(name) as halves:
-            return maps_of(halves, naming, table)
+            return maps_of(halves, column, table)
 
     def wish_table(self, name: str, table: str, wish: TableWish, by: str) -> None:
         """Write a wish for a table that the board knows."""

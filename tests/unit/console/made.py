@@ -130,9 +130,9 @@ class MadeViews:
     def names(self) -> Sequence[str]:
         return list(self.boards)
 
-    def column_maps(self, name: str, naming: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
+    def column_maps(self, name: str, column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
         with self.board(name) as board:
-            return maps_of(board.halves, naming, table)
+            return maps_of(board.halves, column, table)
 
     def lines(self, name: str) -> Sequence[bytes] | None:
         del name

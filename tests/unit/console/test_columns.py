@@ -130,10 +130,10 @@ def test_a_pipeline_whose_settings_are_wrong_hides_no_other(
 ) -> None:
     known = views.column_maps
 
-    def wrong(name: str, naming: str = "", table: str = "") -> Any:
+    def wrong(name: str, column: str = "", table: str = "") -> Any:
         if name == "stock":
             raise NO_CONNECTOR(name=name)
-        return known(name, naming, table)
+        return known(name, column, table)
 
     monkeypatch.setattr(views, "column_maps", wrong)
     found = told(door, f"/lineage?column={TABLE}.price")[1]

@@ -37,8 +37,8 @@ class ColumnMaps(Protocol):
         """Return the pipelines' names."""
         ...
 
-    def column_maps(self, name: str, naming: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
-        """Return those of one table, or of the tables that have a name somewhere."""
+    def column_maps(self, name: str, column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
+        """Return those of one table, or of the tables that may have a column."""
         ...
 
 
@@ -72,7 +72,7 @@ def routes(looks: ColumnMaps) -> APIRouter:
         unknown = []
         for name in sorted(looks.names()):
             try:
-                found = looks.column_maps(name, naming=column.rpartition(".")[2])
+                found = looks.column_maps(name, column=column)
             except WracklineError:  # the connector's status says what is wrong with it
                 unknown.append(name)
                 continue
