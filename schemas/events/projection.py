@@ -116,8 +116,13 @@ def project(source: TableSchema, rules: ColumnRules) -> Projection:
         replace(column, nullable=True) if policy is OnUnfit.NULL else column
         for column, policy in zip(kept, unfit, strict=True)
     )
+    dropped = tuple(
+        column.name for column, action in zip(source.columns, actions, strict=True) if action is Plain.DROP
+    )
     stops = all(policy is OnUnfit.STOP for policy in unfit)
-    return Projection(source, replace(source, columns=columns), actions, () if stops else unfit)
+    return Projection(
+        source, replace(source, columns=columns, left_out=dropped), actions, () if stops else unfit
+    )
 
 
 def findings(rules: ColumnRules, tables: Iterable[TableSchema]) -> Iterator[Finding]:

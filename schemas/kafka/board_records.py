@@ -2,10 +2,12 @@
 
     ["shop","source"]                         a half: its state, since when, its error, its figures
     ["shop","target","shop.public.orders"]    one table of it, by the name of its topic without the server
+    ["shop","target","shop.public.orders",1764000000000]    its columns since that moment: column_maps.py
 
 A record is a whole document and the topic is compacted, so the newest record of each key is all that is
-known.  `at_ms` is the writer's time.  A half that runs reports at least every `ALIVE_S` seconds; after
-`SILENT_S` it counts as silent, whatever it said last.  A record that can't be read is refused.
+known; a reader that does not know a form of key passes over it.  `at_ms` is the writer's time.  A half that
+runs reports at least every `ALIVE_S` seconds; after `SILENT_S` it counts as silent, whatever it said last.  A
+record that can't be read is refused.
 """
 
 from collections.abc import Mapping
@@ -16,11 +18,13 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from wrackline.schemas.kafka.board_shapes import half_report, moment, source_table, target_table
+from wrackline.schemas.kafka.column_maps import MapLog, check_map
 from wrackline.schemas.untrusted import text
 
 VERSION: Final = 1
 ALIVE_S: Final = 5.0
 SILENT_S: Final = 15.0
+_AHEAD_MS: Final = 86_400_000  # that a writer's clock may be
 Document = Mapping[str, Any]
 
 
@@ -51,19 +55,21 @@ class BoardKey(NamedTuple):
     pipeline: str
     half: Half
     table: str | None = None
+    since_ms: int | None = None  # of a map of its columns
 
     def encode(self) -> bytes:
         """Return the record's key."""
-        named = [self.pipeline, self.half.value]
-        return orjson.dumps(named if self.table is None else [*named, self.table])
+        named = [self.pipeline, self.half.value, self.table, self.since_ms]
+        return orjson.dumps([part for part in named if part is not None])
 
 
 def parse_key(key: bytes) -> BoardKey:
     """Read a record's key; ValueError or TypeError: it is none."""
-    pipeline, half, *table = orjson.loads(key)
-    if len(table) > 1:
+    pipeline, half, *rest = orjson.loads(key)
+    if len(rest) > 2:
         raise ValueError("a key of too many parts")
-    return BoardKey(text(pipeline), Half(half), text(table[0]) if table else None)
+    table = text(rest[0]) if rest else None
+    return BoardKey(text(pipeline), Half(half), table, moment(rest[1]) if rest[1:] else None)
 
 
 def encode(document: Document, at_ms: int) -> bytes:
@@ -78,6 +84,7 @@ class HalfBoard:
     report: Document = field(default_factory=dict)
     heard_ms: int = 0  # when the newest record of any kind was written or read, by this machine's clock
     tables: dict[str, Document] = field(default_factory=dict)
+    maps: MapLog = field(default_factory=MapLog)
 
     @property
     def state(self) -> HalfState | None:
@@ -109,6 +116,9 @@ class Board:
     def apply(self, key: bytes, value: bytes | None, heard_ms: int) -> BoardKey:
         """Take the next record; ValueError, KeyError or TypeError: it is not known."""
         about = parse_key(key)
+        if about.since_ms is not None:
+            self._take_map(about, value, heard_ms)
+            return about
         report = None if value is None else _report(value, about)
         half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
         half.heard_ms = max(half.heard_ms, heard_ms)
@@ -119,6 +129,14 @@ class Board:
         else:
             half.tables[about.table] = report
         return about
+
+    def _take_map(self, about: BoardKey, value: bytes | None, heard_ms: int) -> None:
+        if (about.since_ms or 0) > heard_ms + _AHEAD_MS:
+            raise ValueError("a map of the future")
+        if value is not None:
+            check_map(value)
+        half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
+        half.maps.take(about.table or "", about.since_ms or 0, value)
 
     def half(self, pipeline: str, half: Half) -> HalfBoard:
         """Return what is known of a half."""

@@ -1,6 +1,6 @@
 """What a table is to every part: its place, its columns, and which of them identify its rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
@@ -53,6 +53,7 @@ class TableSchema:
     columns: tuple[Column, ...]
     key: tuple[str, ...] = ()
     key_kind: KeyKind = KeyKind.NONE
+    left_out: tuple[str, ...] = field(default=(), compare=False)  # columns that are not published, by name
 
     def column(self, name: str) -> Column:
         """Return the column of this name; a missing one is a fault of the caller's code."""

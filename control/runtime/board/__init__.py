@@ -8,6 +8,7 @@ board_progress                  how far the source half is, for the target half
 half_standing                   the state of its process
 range_report                    how far each key range of a table under way is
 board_changes                   which records are due: those that differ, and a sign of life; pure
+map_changes                     which maps of columns are due: each that is new
 board_writer                    a thread of the half that writes them, and never keeps the half waiting
 gone_tables                     which tables are gone at the source, for the target half
 board_summary                   what a board adds up to, and the last samples of it; pure

@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from wrackline.control.runtime.board.board_changes import BoardChanges, HalfLook
 from wrackline.control.runtime.board.board_reader import board_slot, read_records
+from wrackline.control.runtime.board.map_changes import MapChanges
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client
@@ -36,13 +37,16 @@ Tell = Callable[[WracklineError], None]
 @contextmanager
 def written_board(
     values: Values, half: Half, look: Look, tell: Tell, earlier: Callable[[HalfBoard], None] = lambda _: None
-) -> Iterator[None]:
-    """Write until the block ends, and once more then; `earlier` first gets what the last process reported."""
+) -> Iterator[MapChanges]:
+    """Write until the block ends, and once more then; `earlier` first gets what the last process reported.
+
+    Yield what takes the maps of tables' columns.
+    """
     writer = _Writer(values, half, look, tell, earlier)
     thread = Thread(target=writer.run, name="board", daemon=True)
     thread.start()
     try:
-        yield
+        yield writer.maps
     finally:
         writer.ending.set()
         thread.join(_LEAVE_S if writer.last_code is None else _LAST_S)
@@ -58,6 +62,7 @@ class _Writer:
         self._slot = board_slot(values)
         self._client = Client(values.below("kafka."), values.integer("max.row.bytes"))
         self._changes = BoardChanges(values.text("name"), half)
+        self.maps = MapChanges(values.text("name"), half, now_ms)
         self._whole = True  # whether the next look is at all tables
         self.last_code: str | None = None
 
@@ -89,7 +94,9 @@ class _Writer:
         records, board = list(read_records(self._values, admin)), Board()
         for key, value, at_ms in records:
             board.apply(key, value, at_ms)
-        self._earlier(board.half(self._values.text("name"), self._half))
+        last = board.half(self._values.text("name"), self._half)
+        self._earlier(last)
+        self.maps.recorded(last.maps)
         self._changes.reported_before(parse_key(key) for key, value, _ in records if value is not None)
         return Producer(self._client.reporter("board"))
 
@@ -97,7 +104,8 @@ class _Writer:
         whole, self._whole = self._whole, True
         look = self._look(whole)
         self._whole = False  # else all tables are looked at again
-        for key, value in self._changes.due(look, time.monotonic(), now_ms(), whole=whole):
+        changes = self._changes.due(look, time.monotonic(), now_ms(), whole=whole)
+        for key, value in (*self.maps.due(), *changes):
             try:
                 producer.produce(self._slot.topic, value, key, self._slot.partition, self._delivered)
             except BufferError:
@@ -107,13 +115,16 @@ class _Writer:
                 raise of_exception(error, "the board", self._slot.topic) from error
         producer.poll(0)
 
-    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
             self._lost()
+        elif isinstance(key := message.key(), bytes):
+            self.maps.arrived(key)
 
     def _lost(self) -> None:
         self._whole = True
         self._changes.lost()
+        self.maps.lost()
 
     def _note(self, error: WracklineError) -> None:
         """Report it once; the half itself reports that Kafka is away."""

@@ -29,8 +29,7 @@ def kafka_at(brokers: str) -> str:
 def publish_flow(table: TableSchema, rules: ColumnRules, at: Located, topic: Located) -> LineageFlow:
     """Return what goes from a table into its topic; of a masked column the database's type is not known."""
     masks = {
-        column.name: _transformation(rules.mask(table.id, column.name), column.type)
-        for column in table.columns
+        column.name: mask_text(rules.mask(table.id, column.name), column.type) for column in table.columns
     }
     read = [
         Field(column.name, None if masks[column.name] else column.type.source) for column in table.columns
@@ -61,7 +60,7 @@ def kind_of(column: ColumnType) -> str:
     return str(column.kind.value)
 
 
-def _transformation(mask: Mask | None, column: ColumnType) -> str:
+def mask_text(mask: Mask | None, column: ColumnType) -> str:
     """Return how values are changed; a column that is not text is not truncated (projection.py)."""
     match mask:
         case HashMask():

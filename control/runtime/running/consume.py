@@ -82,7 +82,7 @@ def consume(
             policy.remember(beginnings(half))
             report.earlier(half)
 
-        opened.enter_context(written_board(values, Half.TARGET, report.look, teller.warned, earlier))
+        maps = opened.enter_context(written_board(values, Half.TARGET, report.look, teller.warned, earlier))
         opened.enter_context(report.standing.until_its_end())
         opened.callback(report.ends)
         lineage = opened.enter_context(report_run(values, "consume", log, streams=not once))
@@ -93,7 +93,7 @@ def consume(
         given = values.below("kafka.")
         asks = TopicOffsets(client_settings(given))
         bounds = opened.enter_context(whole_transactions(values, session, asks, texts.text))
-        hears = report_batches(lineage, load_target(kind), values, place.held, figures.batch)
+        hears = report_batches(lineage, load_target(kind), values, place.held, maps.knows, figures.batch)
         claim = opened.enter_context(closing(target_claim(values, kind, teller.warned)))
         is_local = (session.conf.get("spark.master", None) or "").startswith("local")
         reader = RecordReader(client_settings(given), claim.name, is_local=is_local)

@@ -36,6 +36,7 @@ from wrackline.control.runtime.ground.pipeline_access import (
 from wrackline.control.runtime.ground.scrape_port import HOST, METRICS, metrics_page, serve_pages
 from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
 from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.lineage.column_maps import Knows, name_of, publish_map
 from wrackline.control.runtime.lineage.source_half import report_source_run
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
@@ -57,8 +58,9 @@ from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, 
 from wrackline.schemas.kafka.board_records import Half
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.settings.filters import ColumnRules
 from wrackline.schemas.settings.settings_registry import Values
-from wrackline.schemas.tables.table import SourcePartition, TableId
+from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
 
 LAST_WORD = 20.0  # seconds to finish what it began, after a request to stop
 _LOOK = 0.2  # seconds between two checks for a request to stop
@@ -127,7 +129,8 @@ def run(
             tell(health, error)
 
         narration = Narration(measures, log, time.monotonic, hear, lineage, wrong)
-        opened.enter_context(written_board(values, Half.SOURCE, report.look, narration.notice))
+        maps = opened.enter_context(written_board(values, Half.SOURCE, report.look, narration.notice))
+        narration.pass_shapes(partial(_know_shape, ColumnRules.of(values), maps.knows))
         opened.enter_context(report.standing.until_its_end())
         begin = partial(_begin, plugin, values, source, narration, log, stopping)
         work = partial(_work, begin, assembly.limits(values), narration, stopping, random.random)
@@ -143,6 +146,10 @@ def run(
         working.result()
         pulse(last=True)
         _last_words(source, log, completed=narration.completed)
+
+
+def _know_shape(rules: ColumnRules, knows: Knows, table: TableSchema, topic: str) -> None:
+    knows(name_of(topic), publish_map(table, rules))
 
 
 def warn_of_no_effect(pipeline: Pipeline, log: Log) -> None:

@@ -43,6 +43,7 @@ class Narration:
     ) -> None:
         """Take also what is called with all tables that have an error, whenever that changes."""
         self._lineage, self._wrongs = lineage, wrong
+        self._shapes: Callable[[TableSchema, str], None] = lambda _table, _topic: None
         self._measures, self._log, self._clock, self._tell = measures, log, clock, tell
         self._last_report: tuple[str, float] = ("", 0.0)
         self._captured: set[TableId] = set()
@@ -53,6 +54,10 @@ class Narration:
         self._unread: dict[TableId, str] = {}  # tables whose first read has not ended, with its id
         self._all_read = True  # whether each first read that ended has all rows
         self.completed = False
+
+    def pass_shapes(self, shapes: Callable[[TableSchema, str], None]) -> None:
+        """Take what else gets each shape with its topic."""
+        self._shapes = shapes
 
     def log_state(self, partition: SourcePartition, log: LogState | None) -> None:
         """Pass on how the server sees the log."""
@@ -106,6 +111,7 @@ class Narration:
     def shaped(self, table: TableSchema, topic: str) -> None:
         """Pass on how a table's events are written; it may be called on any thread."""
         self._captured.add(table.id)
+        self._shapes(table, topic)
         if self._lineage is not None:
             self._lineage.shaped(table, topic)
 

@@ -1,7 +1,7 @@
 """Views of a worker's pipelines: what `view_routes.py` needs, from the boards that this worker follows."""
 
 import logging
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
 from typing import Any, Final, NamedTuple, Protocol
@@ -14,6 +14,7 @@ from wrackline.control.runtime.events.shape_looks import ShapeLook, look_at_shap
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.letters.letter_desk import LetterDesk
 from wrackline.control.runtime.letters.letter_work import LetterWork
+from wrackline.control.runtime.lineage.column_paths import MapsOfTable, maps_of
 from wrackline.control.runtime.logs.sent_lines import logs_topic
 from wrackline.control.runtime.notices.notice_settings import NoticeSettings
 from wrackline.control.runtime.notices.notifier import Notifier
@@ -94,7 +95,7 @@ class WorkerViews:
         self._lock = Lock()
         self.quick = AnswerCache(PATIENCE_S, longest=0)  # rows' values must not stay in memory
 
-    def names(self) -> Container[str]:
+    def names(self) -> Sequence[str]:
         """Return the pipelines' names."""
         return self._pipelines.names()
 
@@ -120,6 +121,12 @@ class WorkerViews:
         """Return the newest lines of both halves, oldest first; None: they are not sent."""
         topic = self._follow(name).logs
         return None if topic is None else self._boards.lines(topic)
+
+    def column_maps(self, name: str, column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
+        """Return a table's maps of columns, or those of the tables that may have a column."""
+        self._follow(name)
+        with self._boards.held(name) as halves:
+            return maps_of(halves, column, table)
 
     def wish_table(self, name: str, table: str, wish: TableWish, by: str) -> None:
         """Write a wish for a table that the board knows."""

@@ -155,13 +155,14 @@ def serve_rest(
     # here, so that a worker that does not listen does not wait for a web framework to load
     from starlette.middleware import Middleware  # noqa: PLC0415
 
+    from wrackline.control.runtime.rest.access import audit_routes  # noqa: PLC0415
     from wrackline.control.runtime.rest.access.audit import Audit  # noqa: PLC0415
     from wrackline.control.runtime.rest.contexts import app_routes, context_routes  # noqa: PLC0415
     from wrackline.control.runtime.rest.routes import (  # noqa: PLC0415
-        audit_routes,
         connector_routes,
         event_routes,
         letter_routes,
+        lineage_routes,
         log_routes,
         offset_routes,
         plugin_routes,
@@ -181,6 +182,7 @@ def serve_rest(
         table_routes.routes(looks),
         event_routes.routes(looks),
         shape_routes.routes(looks),
+        lineage_routes.routes(looks),
         letter_routes.routes(looks),
         connector_routes.routes(crew),
         connector_routes.file_routes() if group is None else write_routes.routes(group),

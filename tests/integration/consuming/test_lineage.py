@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.integration.consuming.world import COPY, World
-from tests.integration.running.test_lineage import columns, told
+from tests.integration.running.test_lineage import columns, recorded, told
 from wrackline.control.runtime.ground.exits import Exit
+from wrackline.schemas.kafka.board_records import Half
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
 
@@ -44,4 +45,8 @@ def test_a_copy_reports_its_columns_and_how_a_round_ended(world: World, tmp_path
         world.topic,
         "price",
     )
+    first, second = recorded(world, Half.TARGET)
+    assert first[1].place == f"{name}.{COPY}.orders"
+    assert [one.after for one in first[1].columns] == ["id", "note"]
+    assert [(one.before, one.after) for one in second[1].columns][-1] == ("price", "price")
     assert before["run"]["runId"] == altered["run"]["runId"] != merged["run"]["runId"]

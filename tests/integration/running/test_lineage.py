@@ -9,9 +9,13 @@ import pytest
 
 from tests.fixtures.openlineage import faults
 from tests.fixtures.servers import Database
-from tests.integration.running.world import CANARY, World, wait_until
+from tests.integration.running.world import CANARY, World, environment, wait_until
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.board.board_reader import read_board
+from wrackline.control.runtime.check.pipeline_file import good_pipeline
 from wrackline.control.runtime.ground.exits import Exit
+from wrackline.schemas.kafka.board_records import Half
+from wrackline.schemas.kafka.column_maps import ColumnMap, read_map
 
 pytestmark = pytest.mark.servers
 
@@ -37,6 +41,15 @@ def told(file: Path) -> list[dict[str, Any]]:
 def columns(event: dict[str, Any], side: str) -> dict[str, str | None]:
     (dataset,) = event[side]
     return {one["name"]: one.get("type") for one in dataset["facets"]["schema"]["fields"]}
+
+
+def recorded(world: World, half: Half) -> list[tuple[int, ColumnMap]]:
+    """The maps of the table that the board has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WRACKLINE_DB_PASSWORD", environment()["WRACKLINE_DB_PASSWORD"])
+        board = read_board(good_pipeline(world.file).good())
+    maps = board.half(world.prefix, half).maps.of(f"{world.database.name}.public.orders")
+    return [(one.since_ms, read_map(one.value)) for one in maps]
 
 
 def test_a_pipeline_reports_its_tables_their_columns_and_its_end(world: World, tmp_path: Path) -> None:
@@ -80,6 +93,17 @@ def test_a_pipeline_reports_its_tables_their_columns_and_its_end(world: World, t
     assert len({one["run"]["runId"] for one in told(file)}) == 1
     assert "c4n4ry" not in file.read_text()
     assert CANARY not in file.read_text()
+
+    maps = recorded(world, Half.SOURCE)
+    assert [[(one.after, one.how) for one in known.columns] for _, known in maps] == [
+        [("id", ""), ("note", "salted hash (sha256)")],
+        [("id", ""), ("note", "salted hash (sha256)"), ("price", "")],
+    ]
+    again = world.run()
+    world.sql.execute("INSERT INTO orders VALUES (10, 'c4n4ry-value', 2.5)")
+    world.arrived(6)
+    assert again.stop() == Exit.OK
+    assert recorded(world, Half.SOURCE) == maps, "both stay, and the same shape makes no third"
 
     world.sql.execute("SELECT pg_drop_replication_slot(%s)", [world.slot])
     assert world.command("run", "--text").returncode == Exit.DEFINITE

@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.fakes.drafts import MadeAnswers, made_access
 from tests.unit.console import made_events, made_letters, made_shapes
+from tests.unit.console.made_maps import learn
 from wrackline.control.console.routing import console_routes
 from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
@@ -18,6 +19,7 @@ from wrackline.control.runtime.events.event_looks import EventLook, EventQuestio
 from wrackline.control.runtime.events.shape_looks import ShapeLook
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.lineage.column_paths import MapsOfTable, maps_of
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GroupMember
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
@@ -128,6 +130,10 @@ class MadeViews:
     def names(self) -> Sequence[str]:
         return list(self.boards)
 
+    def column_maps(self, name: str, column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
+        with self.board(name) as board:
+            return maps_of(board.halves, column, table)
+
     def lines(self, name: str) -> Sequence[bytes] | None:
         del name
         return [b'{"ts_ms":1,"level":"info","event":"running","line":"running"}']
@@ -209,6 +215,7 @@ def busy(tables: int = 24, *, lost_in_s: int | None = None) -> BoardView:
         name = f"shop.public.{'orders' if number == 0 else f'items_{number:03}'}"
         source.tables[name] = source_table(name, events=1_000 * (number % 7))
         target.tables[name] = target_table(events=900 * (number % 7), behind=number % 5 * 40)
+    learn(source.maps, target.maps)
     if tables > 3:
         source.tables["shop.public.items_002"] = source_table(
             "shop.public.items_002", state="snapshotting", requests=["initial"], rows=4_200_000,
@@ -246,6 +253,7 @@ def hostile() -> BoardView:
     target = half(target=HOSTILE)
     source.tables[HOSTILE] = source_table(HOSTILE, reason=error, letters={HOSTILE: 3})
     target.tables[HOSTILE] = target_table(error=error, standing="stopped")
+    learn(source.maps, target.maps, HOSTILE, HOSTILE)
     return BoardView(Followed(1, "postgres", HOSTILE), both(source, target), PipelineHistory())
 
 

@@ -32,6 +32,7 @@ PAGES = [
     "/error/consume.too_many_letters",
     "/workers",
     "/lineage",
+    "/p/shop/tables/shop.public.orders/lineage",
     "/",
     "/p/shop/snapshot",
     "/p/billing/snapshot",

@@ -23,6 +23,7 @@ from wrackline.control.runtime.lineage.target_half import report_batches
 from wrackline.control.runtime.logs.lines import log_through
 from wrackline.producers.contract.source_plugin import load
 from wrackline.schemas.errors import Transient
+from wrackline.schemas.kafka.column_maps import ColumnMap
 from wrackline.schemas.pipelines.lineage_names import Located, Locating, by_address
 from wrackline.schemas.pipelines.pipeline import check
 from wrackline.schemas.settings.filters import ColumnRules
@@ -188,7 +189,12 @@ def test_the_target_half_looks_when_another_schema_was_merged(events: list[Any])
         return columns
 
     counted: list[BatchReport] = []
-    hears = report_batches(run_into(events), load_target("postgres"), given, held, counted.append)
+    maps: list[tuple[str, ColumnMap]] = []
+
+    def knows(table: str, columns: ColumnMap) -> None:
+        maps.append((table, columns))
+
+    hears = report_batches(run_into(events), load_target("postgres"), given, held, knows, counted.append)
     topic = TOPIC.name
 
     def account(value_id: int) -> BatchReport:
@@ -205,6 +211,26 @@ def test_the_target_half_looks_when_another_schema_was_merged(events: list[Any])
         "postgres://copy:5432",
         "d.public.orders",
     )
+    assert [table for table, _ in maps] == ["shop.public.orders"] * 3
+    assert (maps[-1][1].place, [one.after for one in maps[-1][1].columns]) == (
+        "d.public.orders",
+        ["id", "note"],
+    )
+
+
+def test_the_target_half_knows_its_columns_also_if_no_lineage_is_sent() -> None:
+    given = values(target__kind="postgres", target__hostname="copy", target__user="u", target__dbname="d")
+    maps: list[str] = []
+    hears = report_batches(
+        None,
+        load_target("postgres"),
+        given,
+        lambda _: [PlannedColumn(1, "id", "id", PRICE)],
+        lambda table, _: maps.append(table),
+        lambda _: None,
+    )
+    hears(BatchReport(BatchRange(TOPIC.name, {}, {}), Applied(newest=NewestChange("1", None, 7))))
+    assert maps == ["shop.public.orders"]
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,7 @@ def _asks_all(port: int, route: str) -> None:
         "?includeTasks=true&onlyFailed=true",
         "?onlyFailed=x",
         "?dry_run=true&limit=1",
+        "?table=shop.public.orders&column=shop.public.orders.email",
     )
     for name in ("shop", "orders", "postgres", "nobody"):
         filled = path.format(

@@ -27,14 +27,15 @@ from wrackline.control.console.routing import console_routes
 from wrackline.control.plane import draft_routes
 from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.rest.access import audit_routes
 from wrackline.control.runtime.rest.access.audit import Audit
 from wrackline.control.runtime.rest.contexts import app_routes, context_routes
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.routes import (
-    audit_routes,
     connector_routes,
     event_routes,
     letter_routes,
+    lineage_routes,
     log_routes,
     offset_routes,
     plugin_routes,
@@ -213,6 +214,7 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         table_routes.routes(views),
         event_routes.routes(views),
         shape_routes.routes(views),
+        lineage_routes.routes(views),
         letter_routes.routes(views),  # type: ignore[arg-type]  # its desk works at once
         offset_routes.routes(crew),
         log_routes.routes(views),

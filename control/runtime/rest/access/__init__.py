@@ -10,5 +10,6 @@ In: a request's headers and the file of users.  Out: a user with a role, or a re
     failed_logins   log-ins that failed too often
     private_file    files that nobody else may read or write
     audit           who wrote what, and what was answered
+    audit_routes    the same for who asks
     guard           the hosts and origins that a request may name
 """

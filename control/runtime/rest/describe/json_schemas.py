@@ -6,6 +6,7 @@ In: nothing.  Out: schemas by the names that `route_descriptions.py` and the com
 from collections.abc import Mapping
 from typing import Final
 
+from wrackline.control.runtime.rest.describe.lineage_schemas import LINEAGE_SCHEMAS
 from wrackline.control.runtime.rest.describe.plane_schemas import PLANE_SCHEMAS
 from wrackline.control.runtime.rest.describe.schema_parts import (
     MAYBE,
@@ -306,5 +307,6 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     },
     "Requests": object_of(requests=list_of(ref("Receipt"))),
     "Receipts": object_of(id=TEXT, receipts=list_of(ref("Receipt"))),
+    **LINEAGE_SCHEMAS,
     **PLANE_SCHEMAS,
 }

@@ -182,6 +182,18 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
         {200: "Shapes"},
         errors=_ASKS,
     ),
+    "GET /connectors/{name}/lineage": RouteDescription(
+        "Report which column goes where: all tables now, or one table with what was before",
+        {200: "Lineage"},
+        query={"table": {"type": "string"}, "after": {"type": "string"}},
+        errors=_ASKS,
+    ),
+    "GET /lineage": RouteDescription(
+        "Report where a column came from and went to in all pipelines, at each time that is remembered",
+        {200: "ColumnLineage"},
+        query={"column": {"type": "string"}},
+        errors=(400,),
+    ),
     "GET /connectors/{name}/letters": RouteDescription(
         "Return the dead letters of the target; their bytes take data = true in the users' file",
         {200: "Letters"},

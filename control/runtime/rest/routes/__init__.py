@@ -4,7 +4,6 @@ In: connectors and services, by protocols.  Out: routers for the application.
 
     connector_routes   Kafka Connect's paths that read, pause, resume, restart and stop
     write_routes       Kafka Connect's paths that create, change and remove, in a group
-    audit_routes       who wrote what
     log_routes         the lines that both halves have logged
     offset_routes      a connector's earlier positions, and the way back to them
     plugin_routes      what is installed, and validation of settings
@@ -14,5 +13,6 @@ In: connectors and services, by protocols.  Out: routers for the application.
     table_routes       wishes for single tables
     event_routes       a table's events, decoded
     shape_routes       a table's shapes
+    lineage_routes     which column goes where, now and at each earlier time
     letter_routes      dead letters: what is set aside, merged again, dropped
 """
