@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from wrackline.control.console.draw.charts import Chart, line_chart
@@ -116,8 +117,11 @@ def pipeline_page(
     """Make the page."""
     tones = _tones(halves)
     text = choice.text.lower()
-    wanted = [name for name, tone in tones.items() if choice.tone in ("", tone) and text in name.lower()]
-    wanted.sort(key=lambda name: (TONES.index(tones[name]) if tones[name] in _FIRST else len(TONES), name))
+    by_tone: dict[str, list[str]] = {tone: [] for tone in TONES}
+    for name, tone in tones.items():
+        if choice.tone in ("", tone) and text in name.lower():
+            by_tone[tone if tone in _FIRST else TONES[-1]].append(name)
+    wanted = [name for names in by_tone.values() for name in sorted(names)]
     pages = max(1, -(-len(wanted) // PAGE))
     page = min(max(1, choice.page), pages)
     troubles, has_target = _troubles(halves), one.target is not None
@@ -245,9 +249,9 @@ def _troubles(halves: Mapping[Half, HalfBoard]) -> list[Trouble]:
         for half, known in halves.items()
         if known.report.get("error")
     ]
-    own = {name: table["table"] for name, table in halves[Half.SOURCE].tables.items()}
+    own = halves[Half.SOURCE].tables
     return found + [
-        Trouble(own.get(name, name), error, name)
+        Trouble(own[name]["table"] if name in own else name, error, name)
         for known in halves.values()
         for name, error in sorted(table_errors(known).items())
     ]
@@ -266,8 +270,13 @@ def _tones(halves: Mapping[Half, HalfBoard]) -> dict[str, str]:
 def _tone(source: Document, target: Document) -> str:
     if source.get("reason") or target.get("error"):
         return "bad"
-    tones = [source_badge(source.get("state")).tone] if source else []
-    tones += [target_badge(target.get("standing")).tone] if target else []
+    return _worse(source.get("state", "") if source else None, target.get("standing", "") if target else None)
+
+
+@lru_cache(256)  # a board has few states, and ten thousand tables
+def _worse(source: str | None, target: str | None) -> str:
+    tones = [source_badge(source).tone] if source is not None else []
+    tones += [target_badge(target).tone] if target is not None else []
     return min(tones, key=TONES.index, default="idle")
 
 
