@@ -220,7 +220,7 @@ def _process(half: HalfBoard) -> str:
 
 def _since(half: HalfBoard, at_ms: int) -> Sequence[tuple[str, str]]:
     since = half.heard_ms if half.is_silent(at_ms) else half.report.get("since_ms")
-    return [] if since is None else [("for", duration_text(max(0, at_ms - since)))]
+    return [] if since is None else [("in this state", duration_text(max(0, at_ms - since)))]
 
 
 def _lag(databases: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
