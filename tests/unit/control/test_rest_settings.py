@@ -146,15 +146,19 @@ def test_addresses_of_one_host_share_its_connections(one: str, another: str, cou
 
 def test_a_small_answer_is_sent_at_once() -> None:
     async def waits_for_nothing(listening: socket.socket) -> bool:
-        taken = asyncio.get_running_loop().create_future()
+        taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
-        def take(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            taken.set_result(writer.get_extra_info("socket"))
+        async def take(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            own = writer.get_extra_info("socket")
+            taken.set_result(bool(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+            writer.close()
+            await writer.wait_closed()
 
         async with await asyncio.start_server(take, sock=listening):
-            _, writer = await asyncio.open_connection(*listening.getsockname())
-            known = (await taken).getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            reader, writer = await asyncio.open_connection(*listening.getsockname())
+            await reader.read()
             writer.close()
-        return bool(known)
+            await writer.wait_closed()
+            return await taken
 
     assert asyncio.run(waits_for_nothing(listen(listen_address(RestSettings(0)))))
