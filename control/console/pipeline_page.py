@@ -160,6 +160,7 @@ def _actions(one: ListedPipeline) -> Sequence[str]:
 def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int) -> Sequence[Station]:
     source, target, summary = halves[Half.SOURCE], halves[Half.TARGET], one.summary
     databases = source.report.get("databases", {})
+    not_merged = DASH if summary.behind is None else count_text(summary.behind, "offset", "offsets")
     log = DASH if summary.log_behind is None else size_text(summary.log_behind)
     of_source = [("log not read yet", log)]
     kept = [one["retained_bytes"] for one in databases.values() if one["retained_bytes"] is not None]
@@ -182,7 +183,7 @@ def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int)
             "Kafka",
             count_text(summary.tables, "table", "tables"),
             None,
-            [("offsets not merged", count_or_dash(summary.behind))] if one.target else [],
+            [("not merged", not_merged)] if one.target else [],
         ),
     ]
     if one.target is None:

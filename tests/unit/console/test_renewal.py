@@ -6,9 +6,10 @@ import re
 from html import unescape
 from http.client import HTTPConnection, HTTPResponse
 
-from tests.unit.console.made import RUNS, MadeCrew, MadeViews, busy, served
+from tests.unit.console.made import RUNS, MadeCrew, MadeViews, busy, served, source_table
 from wrackline.control.console.page_renewal import MARK, MARK_HEADER
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK
+from wrackline.schemas.kafka.board_records import Half
 
 PATH = "/console/lineage"
 
@@ -26,15 +27,18 @@ def renewed(port: int, page: str, **headers: str) -> tuple[HTTPResponse, bytes]:
 
 
 def test_nothing_is_sent_until_something_has_changed() -> None:
-    crew = MadeCrew({"shop": RUNS})
-    with served(crew, MadeViews({"shop": busy(3)})) as door:
+    views = MadeViews({"shop": busy(3)})
+    with served(MadeCrew({"shop": RUNS}), views) as door:
         page = renewed(door.port, "")[1].decode()
         same, nothing = renewed(door.port, page, **{"HX-Request": "true"})
         assert (same.status, nothing) == (204, b"")
-        crew.worker = "another:1"
+        views.boards["shop"].halves[Half.SOURCE].tables["shop.public.new"] = source_table("shop.public.new")
         changed, body = renewed(door.port, page, **{"HX-Request": "true"})
         assert changed.status == 200
-        assert b"another:1" in gzip.decompress(body)
+        main = gzip.decompress(body).decode()
+        assert "shop.public.new" in main
+        assert main.startswith("<main")
+        assert renewed(door.port, main, **{"HX-Request": "true"})[0].status == 204
 
 
 def test_a_page_that_anybody_may_have_asked_for_is_whole_and_plain() -> None:
