@@ -5,11 +5,13 @@ is asked for again and again over one connection, as a browser does.  An open pa
 seconds; its price is the worker's CPU with it, less the CPU without it, and the bytes that it gets.
 """
 
+import gzip
 import http.client
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
 from statistics import quantiles
 from sys import executable
@@ -21,6 +23,7 @@ from bench.ours.group import PATIENCE_S
 from bench.runner import Contender, Size
 from bench.score import Outcome
 from bench.spawned import spawned
+from wrackline.control.console.page_renewal import MARK_HEADER
 from wrackline.control.local.processes.ports import choose
 from wrackline.schemas.errors import Definite, define
 
@@ -93,12 +96,26 @@ def look(port: int, pid: int, requests: int) -> Outcome:
 def _watch(pid: int, port: int, path: str | None) -> tuple[float, int]:
     """Return a process's CPU in percent of a core, and the bytes of a page that is open meanwhile."""
     browser = http.client.HTTPConnection("127.0.0.1", port, timeout=60)  # an idle one was closed
-    process, size = psutil.Process(pid), 0
+    process, size, mark = psutil.Process(pid), 0, ""
     before, end = sum(process.cpu_times()[:2]), time.monotonic() + _WATCHED_S
     while time.monotonic() < end:
-        size += 0 if path is None else _ask(browser, path)[1]
+        if path is not None:
+            came, mark = _renew(browser, path, mark)
+            size += came
         time.sleep(EVERY_S)
     return 100 * (sum(process.cpu_times()[:2]) - before) / _WATCHED_S, size
+
+
+def _renew(browser: http.client.HTTPConnection, path: str, mark: str) -> tuple[int, str]:
+    """Renew an open page as its script does; return the bytes that came, and the new mark."""
+    headers = {"Accept-Encoding": "gzip", "HX-Request": "true", MARK_HEADER: mark}
+    browser.request("GET", path, headers=headers)
+    answer = browser.getresponse()
+    came = answer.read()
+    if answer.status == 204:
+        return len(came), mark
+    html = gzip.decompress(came).decode()
+    return len(came), unescape(html.split(MARK_HEADER, 1)[1])[4:].partition('"')[0]
 
 
 def _ask(browser: http.client.HTTPConnection, path: str) -> tuple[float, int]:

@@ -15,10 +15,10 @@ from urllib.parse import quote
 from fastapi import Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from starlette.responses import HTMLResponse
 
 from wrackline.control.console.access.page_route import TOKEN_FIELD
 from wrackline.control.console.access.permissions import form_token, permissions_of
+from wrackline.control.console.page_renewal import MARK, MARK_HEADER, page_answer
 from wrackline.control.console.pipelines_page import ListedPipeline
 from wrackline.control.runtime.board.board_summary import summarise
 from wrackline.control.runtime.ground.times import now_ms
@@ -33,7 +33,6 @@ from wrackline.schemas.versions import OURS
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 THEMES: Final = ("light", "dark", "system")
 THEME_COOKIE: Final = "wrackline_theme"
-_FRESH_MS: Final = 2_500  # a sample of the board that is not older needs no other look
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
     " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
@@ -101,13 +100,14 @@ class PageFrame:
             theme=theme if theme in THEMES else "system",
             here=here,
             version=OURS,
+            marked={MARK_HEADER: MARK},
             user=None if user is None else user.name,
             can=permissions_of(request),
             token=_token_field(request),
             worker=self.crew.worker if known else "",
             **of,
         )
-        return HTMLResponse(made, status, HEADERS)
+        return page_answer(request, made, status, HEADERS)
 
     def refused(self, request: Request, error: WracklineError, status: int | None) -> Response:
         """Say that something was not done, and why."""
@@ -122,16 +122,15 @@ class PageFrame:
         return self.page(request, "trouble.html", status, name=shown_name(name), error=error.document())
 
     def _one(self, name: str, standing: ConnectorState, board: BoardView) -> ListedPipeline:
-        followed, history, now = board.followed, board.history.samples(), now_ms()
-        is_fresh = bool(history) and now - history[-1].at_ms < _FRESH_MS
-        summary = history[-1] if is_fresh else summarise(board.halves, now)
+        followed, now = board.followed, now_ms()
+        summary = board.history.newest(now) or summarise(board.halves, now)
         return ListedPipeline(
             name,
             followed.kind,
             followed.target,
             standing,
             summary,
-            history,
+            board.history.samples(),
             self.crew.worker,
             board.history.minutes(),
         )

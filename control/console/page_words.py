@@ -3,7 +3,6 @@
 In: the states of halves, tasks and tables.  Out: badges.  Pure.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -129,9 +128,3 @@ def rate_text(a_second: float | None) -> str:
 def count_or_dash(number: int | None) -> str:
     """Write a number that may be unknown."""
     return DASH if number is None else f"{number:,}"
-
-
-def events_text(events: Mapping[str, int]) -> str:
-    """Write how many events of each kind there were."""
-    words = {"c": "inserted", "u": "updated", "d": "deleted", "r": "read", "t": "truncated"}
-    return ", ".join(f"{count:,} {words.get(op, op)}" for op, count in events.items()) or "none"

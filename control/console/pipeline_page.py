@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from wrackline.control.console.draw.charts import Chart, line_chart
@@ -116,8 +117,11 @@ def pipeline_page(
     """Make the page."""
     tones = _tones(halves)
     text = choice.text.lower()
-    wanted = [name for name, tone in tones.items() if choice.tone in ("", tone) and text in name.lower()]
-    wanted.sort(key=lambda name: (TONES.index(tones[name]) if tones[name] in _FIRST else len(TONES), name))
+    by_tone: dict[str, list[str]] = {tone: [] for tone in TONES}
+    for name, tone in tones.items():
+        if choice.tone in ("", tone) and text in name.lower():
+            by_tone[tone if tone in _FIRST else TONES[-1]].append(name)
+    wanted = [name for names in by_tone.values() for name in sorted(names)]
     pages = max(1, -(-len(wanted) // PAGE))
     page = min(max(1, choice.page), pages)
     troubles, has_target = _troubles(halves), one.target is not None
@@ -156,6 +160,7 @@ def _actions(one: ListedPipeline) -> Sequence[str]:
 def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int) -> Sequence[Station]:
     source, target, summary = halves[Half.SOURCE], halves[Half.TARGET], one.summary
     databases = source.report.get("databases", {})
+    not_merged = DASH if summary.behind is None else count_text(summary.behind, "offset", "offsets")
     log = DASH if summary.log_behind is None else size_text(summary.log_behind)
     of_source = [("log not read yet", log)]
     kept = [one["retained_bytes"] for one in databases.values() if one["retained_bytes"] is not None]
@@ -178,7 +183,7 @@ def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int)
             "Kafka",
             count_text(summary.tables, "table", "tables"),
             None,
-            [("offsets not merged", count_or_dash(summary.behind))] if one.target else [],
+            [("not merged", not_merged)] if one.target else [],
         ),
     ]
     if one.target is None:
@@ -216,7 +221,7 @@ def _process(half: HalfBoard) -> str:
 
 def _since(half: HalfBoard, at_ms: int) -> Sequence[tuple[str, str]]:
     since = half.heard_ms if half.is_silent(at_ms) else half.report.get("since_ms")
-    return [] if since is None else [("for", duration_text(max(0, at_ms - since)))]
+    return [] if since is None else [("in this state", duration_text(max(0, at_ms - since)))]
 
 
 def _lag(databases: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
@@ -245,9 +250,9 @@ def _troubles(halves: Mapping[Half, HalfBoard]) -> list[Trouble]:
         for half, known in halves.items()
         if known.report.get("error")
     ]
-    own = {name: table["table"] for name, table in halves[Half.SOURCE].tables.items()}
+    own = halves[Half.SOURCE].tables
     return found + [
-        Trouble(own.get(name, name), error, name)
+        Trouble(own[name]["table"] if name in own else name, error, name)
         for known in halves.values()
         for name, error in sorted(table_errors(known).items())
     ]
@@ -266,8 +271,13 @@ def _tones(halves: Mapping[Half, HalfBoard]) -> dict[str, str]:
 def _tone(source: Document, target: Document) -> str:
     if source.get("reason") or target.get("error"):
         return "bad"
-    tones = [source_badge(source.get("state")).tone] if source else []
-    tones += [target_badge(target.get("standing")).tone] if target else []
+    return _worse(source.get("state", "") if source else None, target.get("standing", "") if target else None)
+
+
+@lru_cache(256)  # a board has few states, and ten thousand tables
+def _worse(source: str | None, target: str | None) -> str:
+    tones = [source_badge(source).tone] if source is not None else []
+    tones += [target_badge(target).tone] if target is not None else []
     return min(tones, key=TONES.index, default="idle")
 
 

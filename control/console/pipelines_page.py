@@ -128,7 +128,7 @@ def _row(one: ListedPipeline) -> PipelineRow:
         samples = one.minutes
     wrong = (
         f"{summary.tables - summary.wrong:,} of {summary.tables:,}"
-        if summary.wrong
+        if summary.wrong and summary.tables
         else f"{summary.tables:,}"
     )
     return PipelineRow(

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wrackline.control.console.page_words import Badge, events_text, late_text, source_badge, target_badge
+from wrackline.control.console.page_words import Badge, late_text, source_badge, target_badge
 from wrackline.control.runtime.ground.departure_text import departure_text
-from wrackline.control.runtime.ground.number_text import count_text, duration_text
+from wrackline.control.runtime.ground.number_text import count_text, duration_text, events_text
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 
 Facts = Sequence[tuple[str, str]]
@@ -62,7 +62,7 @@ def _actions(target: Document | None) -> Sequence[str]:
 
 
 def _of_source(table: Document) -> Facts:
-    facts = [("published since the start", events_text(table.get("events", {})))]
+    facts = [("published since the start", events_text(table.get("events", {})) or "none")]
     if table["requests"]:
         expected = f" of about {table['expected']:,}" if table["expected"] else ""
         facts.append(("rows read", f"{table['rows']:,}{expected}"))
@@ -89,7 +89,7 @@ def _of_target(table: Document, at_ms: int) -> Facts:
     facts = [
         (
             "merged since the start",
-            f"{count_text(table['batches'], 'batch', 'batches')}: {events_text(table['events'])}",
+            f"{count_text(table['batches'], 'batch', 'batches')}: {events_text(table['events']) or 'none'}",
         )
     ]
     if table["departure"]:

@@ -11,7 +11,7 @@ from typing import Any
 from rich.text import Text
 
 from wrackline.control.runtime.ground.departure_text import departure_text
-from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
+from wrackline.control.runtime.ground.number_text import count_text, duration_text, events_text, size_text
 from wrackline.control.runtime.ground.table_names import is_named_by
 from wrackline.control.runtime.services import requests
 from wrackline.control.runtime.services.status import PipelineStatus
@@ -31,7 +31,6 @@ _STYLES = {
 _UNDER_WAY = frozenset({"queued", "snapshotting", "refreshing", "streaming"})  # true while a worker runs
 _COLUMNS = "  {:<12}  {:<7}  {:>9}  {:>7}  {:>8}"  # source, target, behind, lag, the newest merge
 _SHORTEST = 20  # characters of a table's name
-_DONE = {"c": "inserted", "u": "updated", "d": "deleted", "r": "read", "t": "truncates"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ def details(status: PipelineStatus, table: str, look: StatusStyle) -> Iterator[T
     if lag is not None:
         publish, wait, merge, whole = (duration_text(lag[of]) for of in ("publish", "wait", "merge", "whole"))
         yield Text(f"  lag      {whole}: {publish} to Kafka, {wait} until read, {merge} to merge")
-    events = ", ".join(f"{count:,} {_DONE[op]}" for op, count in target["events"].items())
+    events = events_text(target["events"])
     last = f", the newest {_ago(target['merged_ms'], look)} ago" if target["merged_ms"] else ""
     batches = count_text(target["batches"], "batch", "batches")
     yield Text(f"  merged   {batches}{last}{': ' if events else ''}{events}")

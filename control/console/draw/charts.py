@@ -6,16 +6,18 @@ In: series of numbers.  Out: the points of SVG elements, and the labels of their
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Final
 
 from wrackline.control.runtime.ground.number_text import duration_text
 
 Series = Sequence[tuple[int, float]]  # milliseconds, value
 BOX: Final = (600, 130)
-_MOST_POINTS: Final = 240
+_MOST_POINTS: Final = 120
 _MOST_NUMBERS: Final = 20
 _NOTHING: Final = "\u2013"
 _STEPS: Final = (1, 2, 2.5, 5, 10)
+_value: Final = itemgetter(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def thinned(series: Series, most: int) -> Series:
         return series
     size = -(-len(series) // most)
     groups = [series[first : first + size] for first in range(0, len(series), size)]
-    return [(group[-1][0], max(value for _, value in group)) for group in groups]
+    return [(group[-1][0], max(group, key=_value)[1]) for group in groups]
 
 
 def sparkline(series: Series, box: tuple[int, int] = (80, 20)) -> str:

@@ -78,7 +78,7 @@ def errors_page(
 
 
 def _since(known: HalfBoard, at_ms: int) -> str:
-    since = known.report.get("since_ms")
+    since = known.heard_ms if known.is_silent(at_ms) else known.report.get("since_ms")
     return "" if since is None else duration_text(max(0, at_ms - since))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from wrackline.control.console.events.event_panel import EventPanel, cut_text, event_panel
 from wrackline.control.console.page_words import DASH, Badge
@@ -176,4 +176,5 @@ def _link(question: EventQuestion, **more: str) -> str:
 
 def _rest(pipeline: str, question: EventQuestion) -> str:
     query = _link(replace(question, table=""))
-    return f"GET /connectors/{pipeline}/tables/{question.table}/events{query if query != '?' else ''}"
+    path = f"/connectors/{quote(pipeline, safe='')}/tables/{quote(question.table, safe='')}/events"
+    return path + (query if query != "?" else "")

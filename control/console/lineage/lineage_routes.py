@@ -16,7 +16,6 @@ from wrackline.control.console.lineage.lineage_page import LineageSource, lineag
 from wrackline.control.console.page_frame import PageFrame
 from wrackline.control.runtime.worker.pipeline_views import BoardView
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.kafka.board_records import HalfBoard
 
 Page = Annotated[int, Query(ge=1)]
 Moment = Annotated[int, Query(ge=0)]
@@ -40,12 +39,9 @@ def add_lineage(made: APIRouter, pages: PageFrame) -> None:
     @made.get("/p/{name}/lineage")
     def lineage_of(request: Request, name: str, q: str = "", page: Page = 1) -> Response:
         """Show the way of a pipeline's tables."""
-        try:
-            settings = pages.settings(name)
-            with pages.views.board(name) as board:
-                seen = _seen(name, board)
-        except WracklineError as error:
-            return pages.trouble(request, name, error)
+        settings = pages.settings(name)
+        with pages.views.board(name) as board:
+            seen = _seen(name, board)
         return pages.page(request, "lineage.html", page=lineage_page([seen], q, page, name, settings))
 
     @made.get("/p/{name}/tables/{table}/lineage")
@@ -61,10 +57,5 @@ def add_lineage(made: APIRouter, pages: PageFrame) -> None:
 
 
 def _seen(name: str, board: BoardView) -> LineageSource:
-    """Copy what is needed, because a board must not be kept."""
     of = board.followed
-    halves = {
-        half: HalfBoard(known.report, known.heard_ms, dict(known.tables))
-        for half, known in board.halves.items()
-    }
-    return LineageSource(name, of.kind, of.target, of.server or name, halves)
+    return LineageSource(name, of.kind, of.target, of.server or name, board.halves)

@@ -92,7 +92,7 @@ def _position(database: Document, at_ms: int) -> Sequence[tuple[str, str]]:
     return [
         ("in Kafka up to", database["position"] or DASH),
         ("log not read yet", _size(database["behind_bytes"])),
-        ("newest change took to Kafka", DASH if lag is None else duration_text(lag)),
+        ("change to Kafka", DASH if lag is None else duration_text(lag)),
         ("newest change", DASH if last is None else f"{duration_text(max(0, at_ms - last))} ago"),
         (
             "since the process began",

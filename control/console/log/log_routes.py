@@ -5,7 +5,6 @@ from fastapi import APIRouter, Request, Response
 from wrackline.control.console.log.log_page import log_page
 from wrackline.control.console.page_frame import PageFrame
 from wrackline.control.runtime.ground.times import now_ms
-from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half
 
 
@@ -15,9 +14,6 @@ def add_log(made: APIRouter, pages: PageFrame) -> None:
     @made.get("/p/{name}/positions")
     def positions(request: Request, name: str) -> Response:
         """Show where the source half continues, and how long the log is kept for it."""
-        try:
-            with pages.seen(name) as (one, board):
-                page = log_page(one, board.halves[Half.SOURCE], now_ms())
-        except WracklineError as error:
-            return pages.trouble(request, name, error)
+        with pages.seen(name) as (one, board):
+            page = log_page(one, board.halves[Half.SOURCE], now_ms())
         return pages.page(request, "log.html", page=page)

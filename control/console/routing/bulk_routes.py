@@ -12,12 +12,13 @@ from starlette.responses import RedirectResponse
 
 from wrackline.control.console.access.sent_form import read_form
 from wrackline.control.console.page_frame import PageFrame
-from wrackline.producers.connect.restart_policy import DesiredState, TaskState
+from wrackline.control.runtime.rest.routes.connector_routes import restart_connector
+from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.redaction import shown_name
 
 _FIELD: Final = "chosen:"  # before a pipeline's name
-_VERBS: Final = {"pause": DesiredState.PAUSE, "resume": DesiredState.RUN, "restart": DesiredState.RESTART}
+_WISHES: Final = {"pause": DesiredState.PAUSE, "resume": DesiredState.RUN}
 
 
 def add_bulk(made: APIRouter, pages: PageFrame) -> None:
@@ -26,7 +27,7 @@ def add_bulk(made: APIRouter, pages: PageFrame) -> None:
     @made.post("/p/do/{verb}")  # below p/, so that a group sends it to its coordinator
     async def act_on_many(request: Request, verb: str) -> Response:
         """Pause, resume or, of those that failed, restart all that were chosen."""
-        if verb not in _VERBS:
+        if verb not in (*_WISHES, "restart"):
             return pages.page(request, "missing.html", 404, what=f"{shown_name(verb)} of pipelines")
         chosen = [
             field.removeprefix(_FIELD) for field in await read_form(request) if field.startswith(_FIELD)
@@ -41,10 +42,11 @@ def _wish(pages: PageFrame, chosen: list[str], verb: str) -> tuple[int, int]:
     done = refused = 0
     for name in chosen:
         try:
-            standing = pages.crew.standing(name)
-            states = [one.state for one in (standing, standing.target) if one is not None]
-            if verb != "restart" or TaskState.FAILED in states:
-                pages.crew.wish(name, _VERBS[verb])
+            pages.crew.standing(name)
+            if verb == "restart":
+                done += restart_connector(pages.crew, name, only_failed=True)
+            else:
+                pages.crew.wish(name, _WISHES[verb])
                 done += 1
         except WracklineError:
             refused += 1

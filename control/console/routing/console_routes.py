@@ -47,7 +47,6 @@ from wrackline.control.runtime.rest.routes.connector_routes import restart_conne
 from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews
 from wrackline.producers.connect.restart_policy import DesiredState
-from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.redaction import shown_name
 
@@ -129,21 +128,15 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
         figure: str = "",
     ) -> Response:
         """Show a pipeline."""
-        try:
-            with pages.seen(name) as (one, board):
-                shown = pipeline_page(one, board.halves, TableChoice(q, tone, page, figure), now_ms())
-        except WracklineError as error:
-            return pages.trouble(request, name, error)
+        with pages.seen(name) as (one, board):
+            shown = pipeline_page(one, board.halves, TableChoice(q, tone, page, figure), now_ms())
         return pages.page(request, "pipeline.html", page=shown, figures=FIGURES)
 
     @made.get("/p/{name}/t/{table}")
     def table(request: Request, name: str, table: str) -> Response:
         """Show a table."""
-        try:
-            with pages.seen(name) as (one, board):
-                shown = table_page(name, table, board.halves, now_ms(), has_target=one.target is not None)
-        except WracklineError as error:
-            return pages.trouble(request, name, error)
+        with pages.seen(name) as (one, board):
+            shown = table_page(name, table, board.halves, now_ms(), has_target=one.target is not None)
         if shown is None:
             return pages.page(request, "missing.html", 404, what=f"table {shown_name(table)} of {name}")
         return pages.page(request, "table.html", page=shown)
@@ -151,11 +144,8 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
     @made.get("/p/{name}/settings")
     def settings(request: Request, name: str) -> Response:
         """Show a pipeline's settings."""
-        try:
-            given = pages.settings(name)
-        except WracklineError as error:
-            return pages.trouble(request, name, error)
-        return pages.page(request, "settings.html", name=name, settings=sorted(given.items()))
+        given = sorted(pages.settings(name).items())
+        return pages.page(request, "settings.html", name=name, settings=given)
 
 
 def _add_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:
@@ -164,13 +154,10 @@ def _add_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:
         """Do what is wished, and show the pipeline again."""
         if name not in crew.names() or verb not in _VERBS:
             return pages.page(request, "missing.html", 404, what=f"{shown_name(name)} that could do this")
-        try:
-            if verb == "restart":
-                restart_connector(crew, name)
-            else:
-                crew.wish(name, _VERBS[verb])
-        except WracklineError as error:
-            return pages.trouble(request, name, error)
+        if verb == "restart":
+            restart_connector(crew, name)
+        else:
+            crew.wish(name, _VERBS[verb])
         return RedirectResponse(f"/console/p/{quote(name, safe='')}", 303)
 
     @made.post("/p/{name}/t/{table}/do/{verb}")
@@ -178,10 +165,7 @@ def _add_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:
         """Do what is wished with a table, and show it again."""
         if verb not in _TABLE_VERBS:
             return pages.page(request, "missing.html", 404, what=f"{shown_name(verb)} of a table")
-        try:
-            pages.views.wish_table(name, table, TableWish(verb), user_of(request))
-        except WracklineError as error:
-            return pages.trouble(request, name, error)
+        pages.views.wish_table(name, table, TableWish(verb), user_of(request))
         return RedirectResponse(f"/console/p/{quote(name, safe='')}/t/{quote(table, safe='')}", 303)
 
     @made.post("/theme/{theme}")
@@ -202,10 +186,7 @@ def _add_half_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> No
         """Pause or resume one half, and show the pipeline again."""
         if name not in crew.names() or verb not in _HALF_VERBS:
             return pages.page(request, "missing.html", 404, what=f"{shown_name(name)} that could do this")
-        try:
-            if task not in crew.standing(name).tasks:
-                return pages.page(request, "missing.html", 404, what=f"task {task} of {shown_name(name)}")
-            crew.wish(name, _VERBS[verb], task)
-        except WracklineError as error:
-            return pages.trouble(request, name, error)
+        if task not in crew.standing(name).tasks:
+            return pages.page(request, "missing.html", 404, what=f"task {task} of {shown_name(name)}")
+        crew.wish(name, _VERBS[verb], task)
         return RedirectResponse(f"/console/p/{quote(name, safe='')}", 303)

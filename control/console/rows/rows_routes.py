@@ -25,7 +25,6 @@ from wrackline.control.console.rows.rows_page import rows_page
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.control.runtime.services.signalling import signal_body
-from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half
 from wrackline.schemas.kafka.signals import RejectedSignal
 from wrackline.schemas.redaction import shown_name
@@ -53,7 +52,7 @@ def add_rows(made: APIRouter, pages: PageFrame) -> None:
         if isinstance(body, RejectedSignal):
             refused = replace(form, refusal=body.reason)
             return await run_in_threadpool(_shown, pages, request, name, refused)
-        return await run_in_threadpool(_send, pages, request, name, sent, body)
+        return await run_in_threadpool(_send, pages, name, sent, body)
 
     @made.post("/p/{name}/snapshot/do/{verb}")
     def act(request: Request, name: str, verb: str) -> Response:
@@ -63,27 +62,21 @@ def add_rows(made: APIRouter, pages: PageFrame) -> None:
         body = signal_body(sent := _request_id(request), *_VERBS[verb])
         if isinstance(body, RejectedSignal):
             raise TypeError(body.reason.sentence)
-        return _send(pages, request, name, sent, body)
+        return _send(pages, name, sent, body)
 
 
 def _shown(
     pages: PageFrame, request: Request, name: str, form: RequestForm | None = None, sent: str = ""
 ) -> Response:
-    try:
-        receipts = pages.views.receipts(name)
-        with pages.seen(name) as (_, board):
-            page = rows_page(name, board.halves[Half.SOURCE], receipts, now_ms(), form, sent)
-    except WracklineError as error:
-        return pages.trouble(request, name, error)
+    receipts = pages.views.receipts(name)
+    with pages.seen(name) as (_, board):
+        page = rows_page(name, board.halves[Half.SOURCE], receipts, now_ms(), form, sent)
     return pages.page(request, "rows.html", 400 if form else 200, page=page)
 
 
-def _send(pages: PageFrame, request: Request, name: str, sent: str, body: bytes) -> Response:
-    try:
-        pages.crew.standing(name)
-        pages.views.request_rows(name, body)
-    except WracklineError as error:
-        return pages.trouble(request, name, error)
+def _send(pages: PageFrame, name: str, sent: str, body: bytes) -> Response:
+    pages.crew.standing(name)
+    pages.views.request_rows(name, body)
     return RedirectResponse(f"/console/p/{quote(name, safe='')}/snapshot?sent={quote(sent, safe='')}", 303)
 
 

@@ -43,17 +43,15 @@ def summarise(halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
     behind = [table["behind"] for table in target.tables.values() if table.get("behind") is not None]
     late = [found for name in target.tables if (found := late_ms(target, name, at_ms)) is not None]
     databases = source.report.get("databases", {}).values()
-    errors = [
-        *_half_errors(halves),
-        *(one for half in halves.values() for one in table_errors(half).values()),
-    ]
+    wrong = [table_errors(half) for half in halves.values()]
+    errors = [*_half_errors(halves), *(error for found in wrong for error in found.values())]
     return PipelineSummary(
         at_ms,
         {half: known.state for half, known in halves.items()},
         frozenset(half for half, known in halves.items() if known.is_silent(at_ms)),
         len(source.tables.keys() | target.tables.keys()),
         sum(table.get("state") in _READING for table in source.tables.values()),
-        len({name for half in halves.values() for name in table_errors(half)}),
+        len({name for found in wrong for name in found}),
         source.report.get("events", 0),
         sum(sum(table.get("events", {}).values()) for table in target.tables.values()),
         sum(behind) if behind else None,
@@ -68,8 +66,11 @@ def summarise(halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
 
 def table_errors(half: HalfBoard) -> Mapping[str, Document]:
     """Return the errors of a half's tables, by table."""
-    found = {name: table.get("reason") or table.get("error") for name, table in half.tables.items()}
-    return {name: error for name, error in found.items() if error}
+    return {
+        name: error
+        for name, table in half.tables.items()
+        if (error := table.get("reason") or table.get("error"))
+    }
 
 
 def _half_errors(halves: Mapping[Half, HalfBoard]) -> Sequence[Document]:

@@ -1,13 +1,20 @@
-"""Numbers as people read them: a count with its noun, bytes and durations with their units.  Pure."""
+"""Numbers as people read them: counts with their nouns, bytes and durations with their units.  Pure."""
 
+from collections.abc import Mapping
 from typing import Final
 
 _LONG: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"))
+_DONE: Final = {"c": "inserted", "u": "updated", "d": "deleted", "r": "read", "t": "truncated"}
 
 
 def count_text(number: int, one: str, many: str) -> str:
     """Write a number with its noun."""
     return f"{number:,} {one if number == 1 else many}"
+
+
+def events_text(events: Mapping[str, int]) -> str:
+    """Write how many events of each kind there were; nothing for none."""
+    return ", ".join(f"{count:,} {_DONE.get(op, op)}" for op, count in events.items())
 
 
 def size_text(count: int) -> str:

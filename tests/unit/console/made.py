@@ -288,6 +288,8 @@ def history(source: HalfBoard, target: HalfBoard, steps: int = 400) -> PipelineH
             name: {**table, "merged_ms": at, "at_ms": at} for name, table in tables.items()
         }
         made.add(summarise(both(past, HalfBoard(target.report, target.heard_ms, shown)), at))
+    last = made.samples()[-1]
+    made.add(replace(summarise(both(source, target), now), published=last.published, merged=last.merged))
     return made
 
 

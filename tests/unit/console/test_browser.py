@@ -16,6 +16,7 @@ from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.kafka.board_records import Half
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+TAB = "\ue004"  # as WebDriver sends the key
 pytestmark = [
     pytest.mark.full,
     pytest.mark.skipif(
@@ -37,6 +38,13 @@ PAGES = [
     "/p/shop/snapshot",
     "/p/billing/snapshot",
     "/p/new-one/snapshot",
+    "/p/shop/positions",
+    "/p/new-one/positions",
+    "/p/shop/lineage",
+    "/p/shop/settings",
+    "/p/shop/errors",
+    "/p/billing/t/billing.public.invoices",
+    "/?state=failed",
     "/p/shop",
     "/p/archive",
     "/p/billing",
@@ -89,6 +97,51 @@ def test_no_page_breaks_its_own_rules_and_none_is_wider_than_a_small_screen(
             driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
             assert wide <= 320, path
         assert [one["message"] for one in driver.get_log("browser")] == []
+
+
+def test_the_log_in_fits_too(browser: Open, tmp_path: Path) -> None:
+    driver = browser()
+    with served(*crowd(), RestSettings(0, users=users(tmp_path, ann='role = "viewer"'))) as door:
+        driver.get(f"http://127.0.0.1:{door.port}/console/login")
+        assert driver.switch_to.active_element.get_attribute("name") == "name"
+        narrow = {"width": 320, "height": 700, "deviceScaleFactor": 1, "mobile": False}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+        assert driver.execute_script("return document.scrollingElement.scrollWidth") <= 320
+        assert [one["message"] for one in driver.get_log("browser")] == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/p/shop", "/p/shop/snapshot", "/p/shop/events?at=0:102", "/p/shop/letters"]
+)
+def test_the_tab_key_reaches_all_that_can_be_pressed_and_shows_where_it_is(browser: Open, path: str) -> None:
+    driver = browser()
+    with served(*crowd()) as door:
+        driver.get(f"http://127.0.0.1:{door.port}/console{path}")
+        found = driver.find_elements("css selector", "a[href], button, input, select, textarea, summary")
+        left = {one for one in found if one.is_displayed()}
+        for _ in range(len(left) + 10):  # tables that are scrolled are stops too
+            driver.switch_to.active_element.send_keys(TAB)
+            one = driver.switch_to.active_element
+            if one in left:
+                assert one.value_of_css_property("outline-style") == "solid", one.get_attribute("outerHTML")
+                left.remove(one)
+        assert [one.get_attribute("outerHTML") for one in left] == []
+
+
+def test_nothing_is_drawn_anew_while_nothing_has_changed(browser: Open) -> None:
+    driver = browser()
+    views = MadeViews({"shop": busy(3)})
+    with served(MadeCrew({"shop": RUNS}), views) as door:
+        driver.get(f"http://127.0.0.1:{door.port}/console/lineage")
+        driver.execute_script("""
+            window.answers = [];
+            document.addEventListener("htmx:after:request",
+                ({detail}) => window.answers.push(detail.ctx.response.status));""")
+        wait_until(lambda: driver.execute_script("return window.answers.length") >= 2, patience=15)
+        assert set(driver.execute_script("return window.answers")) == {204}
+        views.boards["shop"].halves[Half.SOURCE].tables["shop.public.new"] = source_table("shop.public.new")
+        wait_until(lambda: 200 in driver.execute_script("return window.answers"), patience=15)
+        wait_until(lambda: driver.execute_script("return window.answers.at(-1)") == 204, patience=15)
 
 
 def test_a_page_renews_itself_where_it_stands(browser: Open) -> None:

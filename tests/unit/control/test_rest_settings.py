@@ -1,5 +1,6 @@
 """Where a worker may listen, and what it has to ask for there."""
 
+import asyncio
 import socket
 from contextlib import ExitStack
 from dataclasses import replace
@@ -141,3 +142,23 @@ def test_addresses_of_one_host_share_its_connections(one: str, another: str, cou
     shares.end(one)
     shares.end(another)
     assert (shares.total, shares.neighbours) == (0, {})
+
+
+def test_a_small_answer_is_sent_at_once() -> None:
+    async def waits_for_nothing(listening: socket.socket) -> bool:
+        taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+        async def take(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            own = writer.get_extra_info("socket")
+            taken.set_result(bool(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+            writer.close()
+            await writer.wait_closed()
+
+        async with await asyncio.start_server(take, sock=listening):
+            reader, writer = await asyncio.open_connection(*listening.getsockname())
+            await reader.read()
+            writer.close()
+            await writer.wait_closed()
+            return await taken
+
+    assert asyncio.run(waits_for_nothing(listen(listen_address(RestSettings(0)))))

@@ -182,18 +182,19 @@ def _add_task_wishes(made: APIRouter, crew: Connectors) -> None:
         return Response(status_code=202)
 
 
-def restart_connector(crew: Connectors, name: str, *, only_failed: bool = False) -> None:
-    """Restart its tasks; those that rest are woken only by resuming, as in Connect."""
+def restart_connector(crew: Connectors, name: str, *, only_failed: bool = False) -> bool:
+    """Restart its tasks, if any is awake; those that rest are woken only by resuming, as in Connect."""
     standing = _state_of(crew, name)
     awake = {n: one for n, one in standing.tasks.items() if one.state is not TaskState.PAUSED}
     if not awake and standing.state in (TaskState.PAUSED, TaskState.STOPPED):
-        return
+        return False
     meant = [n for n, one in awake.items() if not only_failed or one.state is TaskState.FAILED]
     if len(meant) == len(standing.tasks):
         crew.wish(name, DesiredState.RESTART)
-        return
+        return True
     for number in meant:
         crew.wish(name, DesiredState.RESTART, number)
+    return bool(meant)
 
 
 def file_routes() -> APIRouter:

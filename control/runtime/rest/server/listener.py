@@ -78,7 +78,8 @@ class HandshakesEnd(asyncio.SelectorEventLoop):
 
 def listen(address: ListenAddress) -> LimitedListener:
     """Listen on an address."""
-    made = LimitedListener(address.family, socket.SOCK_STREAM)
+    # asyncio sends small answers at once only where the protocol is named; else each waits some 40 ms
+    made = LimitedListener(address.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address.place)
