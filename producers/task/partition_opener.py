@@ -7,6 +7,7 @@ begun if the settings say so; tables that are set aside, or have no topic of the
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self
+from weakref import WeakValueDictionary
 
 from wrackline.producers.contract.first_reads import FirstReads
 from wrackline.producers.contract.optional_parts import Absence, Proving, Renewing
@@ -113,7 +114,7 @@ class SourcePartitionOpener:
         self._partitions = tuple(source.partitions())
         self._start = self._named()  # with `always` rows are read once a start, however often a log is opened
         self._opened: dict[SourcePartition, Cutter] = {}
-        self._interleavers: dict[SourcePartition, Interleaver] = {}
+        self._interleavers = WeakValueDictionary[SourcePartition, Interleaver]()  # their windows are large
         self._refused: dict[str, WracklineError] = {}
         self._positions: dict[SourcePartition, Saved | None] = {}  # where each log was last opened
         self._lost: dict[SourcePartition, _LostLog] = {}
