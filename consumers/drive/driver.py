@@ -100,8 +100,8 @@ class DriverWishes(Protocol):
         ...
 
     @property
-    def staying(self) -> frozenset[str]:
-        """The tables whose copies stay when they are gone at the source."""
+    def staying(self) -> frozenset[str] | None:
+        """The tables whose copies stay when they are gone at the source; None: not known, so all stay."""
         ...
 
     def take_retries(self) -> frozenset[str]:
@@ -113,7 +113,7 @@ class NoWishes:
     """Nobody can wish anything."""
 
     paused: frozenset[str] = frozenset()
-    staying: frozenset[str] = frozenset()
+    staying: frozenset[str] | None = frozenset()
 
     def take_retries(self) -> frozenset[str]:
         """Return none."""
