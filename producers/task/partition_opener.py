@@ -212,9 +212,12 @@ class SourcePartitionOpener:
         return PartitionRun(partition, stream, cutter, existing, found, reading.first.mode.ends)
 
     def _gone_states(self, partition: SourcePartition, gone: Collection[TableId]) -> Mapping[TableId, Json]:
-        """Return what is kept of tables that went while nobody looked."""
-        source = self._source
-        absent = source.absent(partition, gone) if isinstance(source, Absence) else ()
+        """Return what is kept of tables that went while nobody looked.
+
+        A name that is absent may be a rename, after which only the old copy has the rows that nobody reads.
+        """
+        source, reads = self._source, self._reading.first.reads_every_new_table
+        absent = source.absent(partition, gone) if isinstance(source, Absence) and reads else ()
         return {table: resume_state.uncaptured_state(dropped=table in absent) for table in gone}
 
     def _report_unproven(self, partition: SourcePartition, tables: Sequence[TableId]) -> None:

@@ -96,7 +96,7 @@ class _Writer:
     def _write(self, producer: Producer) -> None:
         whole, self._whole = self._whole, True
         look = self._look(whole)
-        self._whole = False  # else all tables are looked at again
+        self._whole = whole and not look.knows_all  # after an error all tables are looked at again
         for key, value in self._changes.due(look, time.monotonic(), now_ms(), whole=whole):
             try:
                 producer.produce(self._slot.topic, value, key, self._slot.partition, self._delivered)
