@@ -63,6 +63,6 @@ class DropRules:
             raise NO_OTHER_NAME(setting=DROP_BEHAVIOUR)
 
     def of_table(self, table: str) -> DropBehaviour:
-        """Return what becomes of a table."""
-        named = (how for name, how in self.single.items() if table == name or table.endswith(f".{name}"))
-        return next(named, self.every)
+        """Return what becomes of a table; of two names that fit, the longer one says more."""
+        named = [name for name in self.single if table == name or table.endswith(f".{name}")]
+        return self.single[max(named, key=len)] if named else self.every

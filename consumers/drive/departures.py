@@ -62,18 +62,19 @@ class Departures:
     ) -> None:
         """Take what the source half reports now; None: nobody knows yet."""
         self._rules, self._news, self._now_ms = rules, news, now_ms
-        self._earlier: Mapping[str, int] = {}
+        self._earlier: Mapping[str, tuple[int, str]] = {}
         self._runs = False
         self.known: dict[str, Departure] = {}
 
-    def remember(self, since_ms: Mapping[str, int]) -> None:
-        """Take when departures began that an earlier process has announced; on any thread."""
-        self._earlier = dict(since_ms)
+    def remember(self, announced: Mapping[str, tuple[int, str]]) -> None:
+        """Take when an earlier process has announced departures, and what was to become; on any thread."""
+        self._earlier = dict(announced)
 
-    def look(self, staying: frozenset[str]) -> frozenset[str]:
-        """Take what is reported and wished now; return the tables of which something has changed."""
+    def look(self, staying: frozenset[str] | None) -> frozenset[str]:
+        """Take what is reported, and wished if that is known; return the tables of which this is news."""
         news = self._news() if self._rules.acts else None
-        if news is None:
+        if news is None or staying is None:
+            self._runs = False
             return frozenset()
         before, self._runs = self.known, news.runs
         self._earlier = {name: since for name, since in self._earlier.items() if name in news.gone}
@@ -103,9 +104,11 @@ class Departures:
             self.known[name] = replace(self.known[name], became=became)
 
     def _departure(self, name: str, gone: GoneTable, before: Departure | None, *, stays: bool) -> Departure:
-        begun = self._now_ms() if before is None else before.since_ms
-        since = min(begun, self._earlier.get(name, begun))
         behaviour = self._rules.of_table(name)
+        since = self._now_ms() if before is None else before.since_ms
+        begun, announced = self._earlier.get(name, (since, None))
+        if announced == behaviour.value:  # who sets another behaviour has the whole delay to see it
+            since = min(since, begun)
         waits = {DropBehaviour.RENAME: SETTLED_MS, DropBehaviour.DROP: max(SETTLED_MS, self._rules.after_ms)}
         wait = None if stays else waits.get(behaviour)
         due = None if wait is None else since + wait

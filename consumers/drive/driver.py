@@ -100,8 +100,8 @@ class DriverWishes(Protocol):
         ...
 
     @property
-    def staying(self) -> frozenset[str]:
-        """The tables whose copies stay when they are gone at the source."""
+    def staying(self) -> frozenset[str] | None:
+        """The tables whose copies stay when they are gone at the source; None: not known, so all stay."""
         ...
 
     def take_retries(self) -> frozenset[str]:
@@ -113,7 +113,7 @@ class NoWishes:
     """Nobody can wish anything."""
 
     paused: frozenset[str] = frozenset()
-    staying: frozenset[str] = frozenset()
+    staying: frozenset[str] | None = frozenset()
 
     def take_retries(self) -> frozenset[str]:
         """Return none."""
@@ -259,8 +259,8 @@ class Driver:
         if found is None or found.gone.renamed_to is None:
             return found
         new = f"{topic.partition('.')[0]}.{found.gone.renamed_to}"
-        table = self._tables.get(new)
-        return found if table is None or table.reached == self._ends.get(new) else None
+        table, ends = self._tables.get(new), self._ends.get(new)
+        return found if table is None or (ends is not None and table.reached == ends) else None
 
     def _hear(self, patience: float | None) -> None:
         """Wait for outcomes, for `patience` seconds at most, and record them."""

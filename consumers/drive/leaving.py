@@ -2,7 +2,8 @@
 
     held            this consumer is the one that merges
     asked again     the departure is still due: the table is not back
-    written ends    of the topic, with what no reader may see yet; the copy itself says that it has all of it
+    written ends    of the topic, with what no reader may see yet; the copy itself says that it has all of it,
+                    and that it has nothing of another topic: another pipeline may merge into it
     dead letters    there are none: each is a row that is not merged
     drop, rename    by the target, which refuses a table that it did not make
 
@@ -28,6 +29,13 @@ LETTERS_LEFT = define(
     hint="see them: wrackline letters list <pipeline.toml> '{table}'; once they are merged or deleted:"
     " wrackline table retry <pipeline.toml> '{table}'; or keep the copy: wrackline table keep <pipeline.toml>"
     " '{table}'",
+)
+SHARED = define(
+    "drop.shared",
+    OperatorNeeded,
+    "{table} is gone at the source, and its copy stays as it is, because it also has rows of {topic}",
+    hint="keep it: wrackline table keep <pipeline.toml> '{table}'; or, if nothing merges that topic any more,"
+    " drop it by hand",
 )
 DROPPED: Final = "dropped"
 ABSENT: Final = "absent"
@@ -56,8 +64,11 @@ class CopyRemover:
         if not self.is_there(topic):
             return ABSENT
         name, written = topic.partition(".")[2], self.written(topic, list(ends))
-        applied = target.applied(table).of_topic(topic)
-        whole = all(applied.get(partition, 0) >= end for partition, end in written.items())
+        merged = target.applied(table)
+        applied = merged.of_topic(topic)
+        if others := sorted({at.topic for at in merged.offsets} - {topic}):
+            raise SHARED(table=name, topic=others[0])
+        whole = bool(applied) and all(applied.get(partition, 0) >= end for partition, end in written.items())
         if not whole or written.keys() < ends.keys():
             return None
         if target.letters.spots(table):

@@ -32,7 +32,8 @@ class WishTopic:
         self._settings, self._topic, self._changed = settings, topic, changed
         self._wishes, self._retries = TableWishes(), set[str]()
         self._first = 0  # the offset of the first wish that comes while this runs
-        self._known = Event()  # set once all that was there has been read
+        self._known = Event()  # set once all that was there has been read, or can't be
+        self._is_read = False  # all that was there
         self._lock, self._ending = Lock(), Event()
         self._thread = Thread(target=self._run, name="wishes", daemon=True)
         self._thread.start()
@@ -44,10 +45,10 @@ class WishTopic:
         return self._wishes.paused
 
     @property
-    def staying(self) -> frozenset[str]:
-        """The tables whose copies stay when they are gone at the source; it waits in the same way."""
+    def staying(self) -> frozenset[str] | None:
+        """The tables whose copies stay when they are gone at the source; None: nobody can know it now."""
         self._known.wait(_KNOWN_S)
-        return self._wishes.staying
+        return self._wishes.staying if self._is_read else None
 
     def take_retries(self) -> frozenset[str]:
         """Return the tables that are to be tried again, each once."""
@@ -73,7 +74,7 @@ class WishTopic:
                     consumer.assign([TopicPartition(self._topic, 0, 0)])
                     asked = True
                     if not self._first:
-                        self._known.set()
+                        self._all_read()
                 message = consumer.poll(_POLL_S)
             except KafkaException as error:
                 _LOG.debug("wishes can't be read: %s", error.args[0].code())
@@ -88,12 +89,20 @@ class WishTopic:
         if self._topic not in consumer.list_topics(timeout=_ANSWER_S).topics:
             return 0
         found = consumer.get_watermark_offsets(TopicPartition(self._topic, 0), _ANSWER_S)
-        return found[1] if found else 0
+        if not found:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001 - its name
+        return found[1]
+
+    def _all_read(self) -> None:
+        self._is_read = True
+        self._known.set()
 
     def _take(self, message: Message) -> None:
         error, key, value = message.error(), message.key(), message.value()
         if error is not None:
-            if error.code() in (KafkaError._PARTITION_EOF, KafkaError.TOPIC_AUTHORIZATION_FAILED):  # noqa: SLF001 - its name
+            if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
+                self._all_read()
+            elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
                 self._known.set()
             return
         if not isinstance(key, bytes) or isinstance(value, str):

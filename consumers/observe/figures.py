@@ -231,9 +231,10 @@ class ConsumerFigures:
                 name, before = self.named(topic), self.completeness(table)
                 if table.complete.through is None:
                     table.complete.through = self._earlier.pop(name, None)
+                table.complete.now(source.at_ms)
                 if name not in reported:
                     table.complete = MomentQueue()
-                elif name in source.whole and written.get(topic, {}).keys() >= table.ends.keys():
+                elif name in source.whole and _names_all(written.get(topic, {}), table.ends):
                     table.complete.add(source.at_ms, written[topic])
                     table.reach_moments()
                 if before != _completeness(table, source.at_ms):
@@ -320,3 +321,8 @@ def _completeness(table: TableFigures, through_ms: int | None) -> Completeness:
     if own is not None and through_ms is not None and own >= through_ms:
         return Completeness(current=True, own_ms=None)
     return Completeness(current=False, own_ms=own)
+
+
+def _names_all(written: Mapping[int, int], ends: Mapping[int, int]) -> bool:
+    """Whether each partition has answered: one without a leader is in neither."""
+    return bool(ends) and written.keys() >= ends.keys()

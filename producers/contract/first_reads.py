@@ -90,6 +90,11 @@ class FirstReads:
         """Return the condition of the rows that a copy begins with; None: all rows."""
         return next((self.conditions[name] for name in _names(table) if name in self.conditions), None)
 
+    @property
+    def reads_every_new_table(self) -> bool:
+        """Whether a table of any name is read, with all of its rows, when it is captured first."""
+        return self.mode.reads is not Reads.NONE and not self.include and not self.conditions
+
     def unused_statements(self, tables: Collection[TableId]) -> Sequence[str]:
         """Name the tables with a statement of their own that are not captured."""
         names = {name for table in tables for name in _names(table)}

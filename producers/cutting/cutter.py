@@ -211,6 +211,11 @@ class Cutter:
         return self._sealed_size + self._finished.size
 
     @property
+    def settled(self) -> Position | None:
+        """Where the log is, if all that came before, also states of tables, was taken; else None."""
+        return None if self._sealed or self._since is not None else self.outside
+
+    @property
     def saves(self) -> int:
         """How often table states were given to it."""
         return self._saves
@@ -329,7 +334,8 @@ class Cutter:
         self._table_of[topic] = step.table.id
         if (fault := self._left_out.meets(step.table.id, topic, step.ref)) is not None:
             self._fault(fault)
-        if not self._left_out.publishes(step.ref, step.table):
+        skipped = self._policy.skipped | self._policy.skipped_of(step.table.id)
+        if not self._left_out.publishes(step.ref, step.table, skipped):
             return
         self._new_topics[topic] = None
         self._add(self._control.shape(step, self._moment()))
@@ -357,6 +363,8 @@ class Cutter:
 
     def _unfit(self, step: UnfitRow) -> None:
         """Put a dead letter before the position passes its row; the rows behind it may end the part."""
+        if step.misfit.letter:
+            self._left_out.unfit(step.ref, step.misfit.key)
         if step.ref not in self._left_out and step.misfit.op not in self._policy.skipped:
             self._tell_unfit(self._unfinished, self._tables[step.ref], step.misfit, step.upto, None)
 
@@ -403,6 +411,7 @@ class Cutter:
         self._states |= self._keeper.aside(step)
 
     def _coming(self, step: Coming) -> None:
+        self._left_out.emptied(*((step.old, step.new) if isinstance(step, Renamed) else (step.table,)))
         self._add(self._control.coming(step, self._moment()))
 
     def _elsewhere(self, step: Signal | Found) -> None:

@@ -4,7 +4,8 @@
 
 Pure.  It remembers the keys that the log and the reads have shown living, the newest `MOST` of all tables: so
 what it finds is certain, and a row whose twin was not touched for long is not found.  Reads find those: they
-refuse rows with the same key (contract/row_chunks.py).
+refuse rows with the same key (contract/row_chunks.py).  A table is forgotten whenever rows may have gone
+without a `d` of each, and one whose `d` or `t` are left out is not watched.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,8 +60,13 @@ class KeyMemory:
                 if key is not None:
                     self._lives(table, key)
 
+    def unfit(self, table: TableId, key: bytes | None) -> None:
+        """Take a change that does not fit: perhaps the end of a row."""
+        if key is not None:
+            self._living.pop(_entry(table, key), None)
+
     def emptied(self, table: TableId) -> None:
-        """Take that a table has no rows."""
+        """Take that a table has no rows, or that nobody knows which."""
         for entry in [entry for entry in self._living if entry[0] == table]:
             del self._living[entry]
 

@@ -10,6 +10,7 @@ twice.
 """
 
 from collections.abc import MutableMapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +22,7 @@ from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.tables.table import TableId, TableSchema
 
 ENVELOPE_BYTES: Final = 1 << 20  # the bytes of an event besides a row's images
+_ENDS: Final = frozenset("dt")  # what ends rows
 _BEFORE_AT: Final = 5  # behind the schema's id: whether the event has the row before the change
 
 ROW_TOO_LARGE = define(
@@ -75,14 +77,20 @@ class UnpublishableTables:
         error = self._refused.pop(topic, None)
         return None if error is None else self._leave(table, error)
 
-    def publishes(self, ref: int, table: TableSchema) -> bool:
+    def publishes(self, ref: int, table: TableSchema, skipped: AbstractSet[str]) -> bool:
         """Take a shape, in which the settings may have chosen the key; return whether it is published."""
-        self._keys.shape(ref, table)
+        if skipped.isdisjoint(_ENDS):
+            self._keys.shape(ref, table)
         return ref not in self._refs
 
-    def emptied(self, table: TableId) -> None:
-        """Take that a table has no rows."""
-        self._keys.emptied(table)
+    def unfit(self, ref: int, key: bytes | None) -> None:
+        """Take a change that does not fit."""
+        self._keys.unfit(self._tables[ref], key)
+
+    def emptied(self, *tables: TableId) -> None:
+        """Take that tables have no rows, or that nobody knows which."""
+        for table in tables:
+            self._keys.emptied(table)
 
     def takes(
         self, table: TableId, op: str, records: Sequence[Record | Headed], size: int

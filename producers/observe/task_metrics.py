@@ -87,6 +87,7 @@ class TaskMeasures:
         self._changed: set[TableId] = set()  # tables, since they were taken
         self._lock = Lock()
         self.running = False
+        self.has_resumed = False  # before, nobody knows which tables there are
 
     def queue(self, queued: Callable[[], int]) -> None:
         """Take a function that returns how much waits."""
@@ -118,11 +119,13 @@ class TaskMeasures:
         with self._lock:
             for partition, figures in self._figures.items():
                 figures.through.reopened()
-                figures.tables = PartitionTables()
+                tables = PartitionTables()
                 for key, kept in state.tables.items():
                     if key.partition == partition:
-                        figures.tables.take(key.table, kept.snapshot)
+                        tables.take(key.table, kept.snapshot)
                         self._changed.add(key.table)
+                figures.tables = tables  # at once: who looks meanwhile would miss some
+            self.has_resumed = True
 
     def fault(self, partition: SourcePartition, fault: Fault) -> None:
         """Count it."""

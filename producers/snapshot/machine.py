@@ -130,7 +130,7 @@ class Machine:
             Fault: self._fault,
             Appeared: self._appeared,
             Vanished: lambda step: self._gone(step.table, TableDeparture(step.dropped)),
-            Renamed: lambda step: self._gone(step.old, TableDeparture(dropped=True, renamed_to=step.new)),
+            Renamed: self._renamed,
             Commit: self._passing,
             Progress: self._passing,
             Message: self._passing,
@@ -464,8 +464,14 @@ class Machine:
     def _appeared(self, step: Appeared) -> None:
         table = self._table(step.table)
         table.shaped(step.shape, frozenset(), refresh=False)
+        table.back()
         if step.complete:
             table.followed()
+
+    def _renamed(self, step: Renamed) -> None:
+        self._gone(step.old, TableDeparture(dropped=True, renamed_to=step.new))
+        if step.new in self._tables:
+            self._tables[step.new].back()
 
     def _gone(self, table: TableId, departure: TableDeparture) -> None:
         if table in self._tables:

@@ -7,6 +7,7 @@ begun if the settings say so; tables that are set aside, or have no topic of the
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self
+from weakref import WeakValueDictionary
 
 from wrackline.producers.contract.first_reads import FirstReads
 from wrackline.producers.contract.optional_parts import Absence, Proving, Renewing
@@ -113,7 +114,7 @@ class SourcePartitionOpener:
         self._partitions = tuple(source.partitions())
         self._start = self._named()  # with `always` rows are read once a start, however often a log is opened
         self._opened: dict[SourcePartition, Cutter] = {}
-        self._interleavers: dict[SourcePartition, Interleaver] = {}
+        self._interleavers = WeakValueDictionary[SourcePartition, Interleaver]()  # their windows are large
         self._refused: dict[str, WracklineError] = {}
         self._positions: dict[SourcePartition, Saved | None] = {}  # where each log was last opened
         self._lost: dict[SourcePartition, _LostLog] = {}
@@ -211,9 +212,12 @@ class SourcePartitionOpener:
         return PartitionRun(partition, stream, cutter, existing, found, reading.first.mode.ends)
 
     def _gone_states(self, partition: SourcePartition, gone: Collection[TableId]) -> Mapping[TableId, Json]:
-        """Return what is kept of tables that went while nobody looked."""
-        source = self._source
-        absent = source.absent(partition, gone) if isinstance(source, Absence) else ()
+        """Return what is kept of tables that went while nobody looked.
+
+        A name that is absent may be a rename, after which only the old copy has the rows that nobody reads.
+        """
+        source, reads = self._source, self._reading.first.reads_every_new_table
+        absent = source.absent(partition, gone) if isinstance(source, Absence) and reads else ()
         return {table: resume_state.uncaptured_state(dropped=table in absent) for table in gone}
 
     def _report_unproven(self, partition: SourcePartition, tables: Sequence[TableId]) -> None:

@@ -31,7 +31,7 @@ class PartitionRun:
     @property
     def settled(self) -> Position | None:
         """Where its log is, if nothing that came before waits to be taken for Kafka."""
-        return self.cutter.outside if self.cutter.ahead == 0 else None
+        return self.cutter.settled
 
     def confirm(self, position: Position | None) -> None:
         """Confirm to the database what Kafka has; None where there is nothing new to confirm."""

@@ -143,7 +143,7 @@ _SOURCE_TABLE: Final[Shape] = {
     "events": _COUNTS,
     "ranges": (_some(_within({"percent": _NONE, "reading": _COUNT, "held": _COUNT}), MOST_RANGES), []),
     "waits_since_ms": (_maybe(moment), None),
-    "dropped": (bool, False),
+    "dropped": (_flag, False),
     "renamed_to": (_maybe(text), None),
 }
 _STAGES: Final[Shape] = dict.fromkeys(("publish", "wait", "merge", "whole"), (_measure, 0))

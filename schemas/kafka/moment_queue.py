@@ -3,7 +3,8 @@
     moment taken -> end asked -> add(moment, end)  ...  the end is reached -> `through` is that moment
 
 Why it is right: whatever happened before the moment ends before the place, because the place was asked for
-later.  The two the other way round would claim what happened between them.  Pure.
+later.  The two the other way round would claim what happened between them.  A clock that is set back makes
+all earlier moments worthless: by the new time they may lie ahead of what is there.  Pure.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ _MOST: Final = 64  # of more that wait, every second one is given up: `through` 
 
 
 class MomentQueue(Generic[P]):
-    """Moments of one clock, each with the place that has to be reached; both only grow."""
+    """Moments of one clock, each with the place that has to be reached, which only grows."""
 
     def __init__(self, through: int | None = None) -> None:
         """Take through which moment it is known to be complete."""
@@ -23,9 +24,16 @@ class MomentQueue(Generic[P]):
 
     def add(self, at_ms: int, place: P) -> None:
         """Take a moment, and the place that was asked for after it."""
+        self.now(at_ms)
         self._waiting.append((at_ms, place))
         if len(self._waiting) > _MOST:
             del self._waiting[1::2]
+
+    def now(self, at_ms: int) -> None:
+        """Take what time it is: what lies after it was taken before the clock was set back."""
+        if self.through is not None and at_ms < self.through:
+            self.through = None
+        self._waiting = [one for one in self._waiting if one[0] <= at_ms]
 
     def reach(self, passed: Callable[[P], bool]) -> None:
         """Take which places are reached; the first that is not keeps all later ones waiting."""
@@ -33,7 +41,7 @@ class MomentQueue(Generic[P]):
         for at_ms, place in self._waiting:
             if not passed(place):
                 break
-            self.through = at_ms if self.through is None else max(self.through, at_ms)
+            self.through = at_ms
             done += 1
         del self._waiting[:done]
 

@@ -122,3 +122,10 @@ def test_what_may_be_lost_is_written_again() -> None:
     found = keys(changes.due(HalfLook(RUNS, {}), 3.0, 0, whole=True))
     assert found == [("a", False), (None, True)], "also that a table is gone"
     assert changes.due(HalfLook(RUNS, {}), 4.0, 0, whole=True) == []
+
+
+def test_a_half_that_starts_takes_no_table_from_the_board_before_it_knows_its_tables() -> None:
+    changes = BoardChanges("shop", Half.SOURCE)
+    changes.reported_before([BoardKey("shop", Half.SOURCE, "gone")])
+    assert keys(changes.due(HalfLook(RUNS, {}, knows_all=False), 0.0, 0, whole=True)) == [(None, True)]
+    assert keys(changes.due(HalfLook(RUNS, {}), 1.0, 0, whole=True)) == [("gone", False)]

@@ -3,6 +3,7 @@
 import orjson
 import pytest
 
+from wrackline.consumers.kafka import wish_topic
 from wrackline.schemas.kafka.wish_records import TableWish, TableWishes, record
 
 
@@ -50,3 +51,12 @@ def test_a_copy_that_is_kept_stays_so_until_it_is_released() -> None:
     assert wishes.staying == {"d.p.b"}
     with pytest.raises(ValueError, match="no record"):
         wishes.apply(b'["d.p.b","release"]', b"{}")
+
+
+def test_nobody_knows_which_copies_stay_before_the_wishes_have_been_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wish_topic, "_ANSWER_S", 0.1)
+    wishes = wish_topic.WishTopic({"bootstrap.servers": "127.0.0.1:1"}, "wishes")
+    wishes.close()
+    assert (wishes.staying, wishes.paused) == (None, frozenset())

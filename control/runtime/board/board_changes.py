@@ -20,6 +20,7 @@ class HalfLook(NamedTuple):
 
     half: Document
     tables: Mapping[str, Document | None]
+    knows_all: bool = True  # a half that starts may not know yet which tables there are
 
 
 class BoardChanges:
@@ -48,7 +49,7 @@ class BoardChanges:
             for table, document in look.tables.items()
             for record in self._record(self._half._replace(table=table), document, now_ms)
         ]
-        if whole:
+        if whole and look.knows_all:
             gone = [key for key in self._written if key.table is not None and key.table not in look.tables]
             made += [record for key in gone for record in self._record(key, None, now_ms)]
         if now - self._last >= ALIVE_S:

@@ -103,7 +103,7 @@ class _Writer:
     def _write(self, producer: Producer) -> None:
         whole, self._whole = self._whole, True
         look = self._look(whole)
-        self._whole = False  # else all tables are looked at again
+        self._whole = whole and not look.knows_all  # after an error all tables are looked at again
         changes = self._changes.due(look, time.monotonic(), now_ms(), whole=whole)
         for key, value in (*self.maps.due(), *changes):
             try:

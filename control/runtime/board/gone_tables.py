@@ -41,11 +41,10 @@ def source_news(source: HalfBoard, at_ms: int) -> SourceNews:
     return SourceNews(gone, runs)
 
 
-def beginnings(target: HalfBoard) -> Mapping[str, int]:
-    """Return when the departures began that an earlier process of the target half has announced."""
-    return {
-        name: table["departure"]["since_ms"] for name, table in target.tables.items() if table["departure"]
-    }
+def beginnings(target: HalfBoard) -> Mapping[str, tuple[int, str]]:
+    """Return when an earlier process of the target half has announced departures, and what was to become."""
+    known = ((name, table["departure"]) for name, table in target.tables.items())
+    return {name: (one["since_ms"], one["behavior"]) for name, one in known if one}
 
 
 def _is_gone(table: Document) -> bool:

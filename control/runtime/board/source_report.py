@@ -63,6 +63,7 @@ class SourceReport:
     def look(self, whole: bool) -> HalfLook:  # noqa: FBT001 - the board's writer calls it so
         """Return the half, and all of its tables or those that have changed."""
         measures = self._measures
+        knows_all = measures.has_resumed
         databases = databases_document(measures)  # first: a table that is set aside later is not in it
         for partition, figures in measures.figures().items():
             place = figures.position
@@ -78,7 +79,7 @@ class SourceReport:
             "databases": databases,
         }
         tables = {self._name(table): self._table(table, reads.get(table, ())) for table in wanted}
-        return HalfLook(half, tables)
+        return HalfLook(half, tables, knows_all)
 
     def _name(self, table: TableId) -> str:
         """Return its topic's name without the server; its own where that topic is another table's."""

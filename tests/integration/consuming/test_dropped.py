@@ -64,16 +64,21 @@ def test_drops_and_renames_reach_the_copy_as_the_settings_and_an_operator_say(wo
 def test_a_copy_that_went_is_not_made_again_until_its_table_is_back(world: World) -> None:
     text = world.consumer_file.read_text()
     world.consumer_file.write_text(text.replace('schema = "copy"\n', f'schema = "copy"\n{RULES}'))
-    world.run()
+    running = world.run()
     world.sql.execute("CREATE TABLE new (id int PRIMARY KEY)")
     world.sql.execute("INSERT INTO new VALUES (1)")
     consuming = world.consume()
     wait_until(lambda: copies(world) == {"new": 1}, patience=SPARK_PATIENCE)
     world.sql.execute("DROP TABLE new; INSERT INTO orders VALUES (1, 'n')")
     wait_until(lambda: names(world) == {"orders"}, patience=SPARK_PATIENCE)
+    assert running.stop() == 0
+    world.run()  # it knows its tables later than its board
+    world.sql.execute("INSERT INTO orders VALUES (2, 'n')")
+    wait_until(lambda: copies(world) == {"orders": 2}, patience=SPARK_PATIENCE)
+    assert [one for one in consuming.events if one.get("event") == "back"] == []
     assert consuming.stop() == 0
     assert world.once()[0] == 0
-    assert copies(world) == {"orders": 1}
+    assert copies(world) == {"orders": 2}
     world.sql.execute("CREATE TABLE new (id int PRIMARY KEY)")
     world.sql.execute("INSERT INTO new VALUES (7)")
     world.consume()

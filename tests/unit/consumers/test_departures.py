@@ -111,7 +111,7 @@ def test_the_copy_of_a_renamed_table_waits_for_the_rows_of_the_new_one() -> None
 
 def test_what_an_earlier_process_has_announced_counts_unless_the_table_was_back() -> None:
     world = World(gone={"t": GoneTable()})
-    world.departures.remember({"t": world.now - DAY + 1, "u": 0})
+    world.departures.remember({"t": (world.now - DAY + 1, "drop"), "u": (0, "drop")})
     world.after(0)
     assert not world.due()
     world.after(1)
@@ -123,7 +123,28 @@ def test_what_an_earlier_process_has_announced_counts_unless_the_table_was_back(
 
 def test_an_announcement_that_is_read_late_counts_too() -> None:
     world = going()
-    world.departures.remember({"t": world.now - DAY})
+    world.departures.remember({"t": (world.now - DAY, "drop")})
+    world.after(0)
+    assert world.due()
+
+
+@pytest.mark.parametrize("announced", ["keep", "rename"])
+def test_a_table_that_was_announced_to_stay_has_the_whole_delay_once_the_setting_says_drop(
+    announced: str,
+) -> None:
+    world = World(gone={"t": GoneTable()})
+    world.departures.remember({"t": (world.now - 30 * DAY, announced)})
+    world.after(0)
+    assert not world.due()
+    world.after(DAY)
+    assert world.due()
+
+
+def test_nothing_is_due_while_nobody_knows_which_copies_an_operator_keeps() -> None:
+    world = going()
+    world.now += DAY
+    assert world.departures.look(None) == NOBODY
+    assert not world.due()
     world.after(0)
     assert world.due()
 

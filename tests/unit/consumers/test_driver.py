@@ -178,7 +178,7 @@ class Wishes:
 
     def __init__(self, *paused: str) -> None:
         self.paused = frozenset(paused)
-        self.staying: frozenset[str] = frozenset()
+        self.staying: frozenset[str] | None = frozenset()
         self.retries: frozenset[str] = frozenset()
 
     def take_retries(self) -> frozenset[str]:

@@ -36,6 +36,11 @@ def test_a_table_may_have_a_rule_of_its_own() -> None:
     assert [found.of_table(name) for name in names] == [DROP, RENAME, DROP, KEEP, KEEP]
 
 
+def test_of_two_rules_that_fit_a_table_the_longer_name_counts() -> None:
+    found = of_tables(**{"public.orders": "drop", "d.public.orders": "keep"})
+    assert [found.of_table(name) for name in ("d.public.orders", "e.public.orders")] == [KEEP, DROP]
+
+
 def test_a_word_that_is_none_is_refused() -> None:
     for name in ("target.drop.behavior", "target.drop.behavior.public.orders"):
         assert checked({**GOOD, name: "forget"}).values is None

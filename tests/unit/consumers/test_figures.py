@@ -364,3 +364,25 @@ def test_a_table_that_was_stuck_before_a_restart_is_as_stale_after_it(figures: C
     figures.take_ends({TOPIC: {0: 5, 1: 0}})
     figures.published(SourceProgress(9_000, frozenset({"d.p.orders"}), frozenset()), {TOPIC: {0: 5, 1: 0}})
     assert complete(figures) == (False, 700)
+
+
+def test_a_topic_whose_ends_nobody_can_say_now_is_not_taken_for_complete(figures: ConsumerFigures) -> None:
+    figures.take_ends({TOPIC: {0: 5, 1: 0}, OTHER: {0: 9}})
+    figures.batch(batch(5, {"c": 5}))
+    figures.take_ends({OTHER: {0: 9}})
+    every = frozenset({"d.p.orders", "d.p.items"})
+    figures.published(SourceProgress(1_000, every, frozenset()), {OTHER: {0: 9}})
+    assert table_documents(figures)["d.p.orders"]["current"] is False
+
+
+def test_a_table_that_lacks_rows_is_not_current_when_a_clock_is_set_back(
+    figures: ConsumerFigures,
+) -> None:
+    name, nothing = frozenset({"d.p.orders"}), frozenset[str]()
+    figures.take_ends({TOPIC: {0: 5, 1: 0}})
+    figures.batch(batch(5, {"c": 5}))
+    figures.published(SourceProgress(9_000, name, nothing), {TOPIC: {0: 5, 1: 0}})
+    assert table_documents(figures)["d.p.orders"]["current"] is True
+    figures.published(SourceProgress(1_000, nothing, name), {TOPIC: {0: 8, 1: 0}})
+    assert table_documents(figures)["d.p.orders"]["current"] is False
+    assert table_documents(figures)["d.p.orders"]["complete_ms"] is None

@@ -1,7 +1,7 @@
 """A copy that goes: only if all of its rows are merged, and no other; driven beside the others."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import pytest
@@ -117,6 +117,25 @@ def test_a_copy_with_dead_letters_stays_and_says_why() -> None:
     assert world.copies() == {"a", "b"}
 
 
+def test_a_copy_that_has_rows_of_another_topic_stays_and_says_why() -> None:
+    world = merged_whole()
+    table = world.storage.tables[table_of(TOPIC)]
+    other = Applied({TopicPartition("other.d.p.a", 0): 7})
+    world.storage.tables[table_of(TOPIC)] = replace(table, applied=table.applied.then(other))
+    with pytest.raises(OperatorNeeded, match=r"drop\.shared"):
+        world.leaves()
+    assert world.copies() == {"a", "b"}
+
+
+def test_a_copy_that_has_nothing_of_an_empty_topic_stays() -> None:
+    world = merged_whole(rules=DropRules(DropBehaviour.RENAME))
+    world.ends[TOPIC] = {0: 0}
+    table = world.storage.tables[table_of(TOPIC)]
+    world.storage.tables[table_of(TOPIC)] = replace(table, applied=Applied())
+    assert world.leaves() is None
+    assert world.copies() == {"a", "b"}
+
+
 def test_a_table_that_came_back_a_moment_ago_keeps_its_copy() -> None:
     world = merged_whole()
     departure = world.policy.due(NAME)
@@ -180,6 +199,20 @@ def test_the_copy_of_a_renamed_table_goes_after_the_new_one_is_merged() -> None:
 
     world.driver(leaving=world.remover).run(world.until(lambda: "d.p.a dropped" in world.told))
     assert world.copies() == {"b"}
+
+
+def test_the_copy_of_a_renamed_table_stays_while_the_topic_of_the_new_one_does_not_answer() -> None:
+    world, wishes = begun(gone={NAME: GoneTable(renamed_to="d.p.b")}), Wishes()
+    wishes.paused = frozenset({"d.p.b"})
+
+    def over() -> bool:
+        world.now += SETTLED_MS
+        if world.looks > 3:
+            world.ends.pop(NEIGHBOUR, None)
+        return world.looks > 9
+
+    world.driver(leaving=world.remover, wishes=wishes).run(world.until(over))
+    assert world.copies() == {"a"}
 
 
 def test_a_copy_that_went_is_made_again_from_the_topic_where_an_operator_keeps_it() -> None:

@@ -66,10 +66,10 @@ def test_a_renamed_table_is_followed_to_its_last_name(tables: dict[str, Any], fo
 
 def test_what_an_earlier_process_has_announced_is_read_from_its_own_records() -> None:
     board = Board()
-    for name, departure in (("a", {"since_ms": 7}), ("b", None)):
+    for name, departure in (("a", {"since_ms": 7, "behavior": "drop"}), ("b", None)):
         key = BoardKey("shop", Half.TARGET, name).encode()
         board.apply(key, encode({"standing": "going", "departure": departure}, 1), 1)
-    assert beginnings(board.half("shop", Half.TARGET)) == {"a": 7}
+    assert beginnings(board.half("shop", Half.TARGET)) == {"a": (7, "drop")}
 
 
 @pytest.mark.parametrize(
@@ -91,3 +91,10 @@ def test_what_an_earlier_process_has_announced_is_read_from_its_own_records() ->
 def test_a_departure_is_told_in_one_line(said: dict[str, Any], text: str) -> None:
     nothing = {"due_ms": 0, "behavior": "drop", "renamed_to": None, "kept": False, "became": None}
     assert departure_text({**nothing, **said}, 0).startswith(text)
+
+
+def test_a_record_that_does_not_plainly_say_so_is_no_word_that_a_table_was_dropped() -> None:
+    board = Board()
+    key = BoardKey("shop", Half.SOURCE, "a").encode()
+    with pytest.raises(TypeError):
+        board.apply(key, encode(gone(dropped="no"), 1), 1)

@@ -1,6 +1,6 @@
 """What a start continues from, where it has nothing left to do, and where its log was lost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -27,6 +27,7 @@ from wrackline.producers.snapshot.table_state import (
     MissingRow,
     Outcome,
     TableState,
+    TableStatus,
     parse_state,
     render_state,
 )
@@ -38,6 +39,7 @@ from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.offsets_records import Offset, PositionKey, TableKey, canonical_json
 from wrackline.schemas.kafka.offsets_records import SavedTableState as Record
 from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.settings.filters import Listed
 from wrackline.schemas.tables.table import SourcePartition, TableId
 from wrackline.testing.sources.source_world import orders
 
@@ -315,3 +317,32 @@ def test_topics_that_were_written_keep_their_names(was: Naming) -> None:
             with pytest.raises(OperatorNeeded) as raised:
                 kept.named(now)
             assert raised.value.code == "topic.naming_changed"
+
+
+class Catalogue(LosingSource):
+    """Knows of which names there is nothing."""
+
+    def absent(self, partition: SourcePartition, tables: Collection[TableId]) -> Collection[TableId]:
+        assert partition == PARTITION
+        return [table for table in tables if table == GONE]
+
+
+GONE = TABLE._replace(name="dropped_or_renamed")
+
+
+@pytest.mark.parametrize(
+    ("first", "dropped"),
+    [
+        (FirstReads(), True),
+        (FirstReads(MODES["no_data"]), False),
+        (FirstReads(include=(Listed.of("include", "public.orders"),)), False),
+        (FirstReads(conditions={"public.orders": "id > 7"}), False),
+    ],
+)
+def test_an_absent_name_counts_as_dropped_only_where_a_rename_would_be_read_whole(
+    first: FirstReads, *, dropped: bool
+) -> None:
+    lanes = lanes_over(Catalogue(), first, [])
+    made = states_of(lanes.open(PARTITION, committed(2, dict.fromkeys((TABLE, NEIGHBOUR, GONE), READ))))
+    assert made[GONE].status is TableStatus.GONE
+    assert made[GONE].departure.dropped is dropped

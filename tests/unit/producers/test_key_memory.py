@@ -9,8 +9,23 @@ from tests.fakes.plain_control import PlainControl
 from tests.unit.producers.test_batching import TABLE, cutter
 from tests.unit.producers.test_batching_edges import NEVER
 from wrackline.producers.contract.row_chunks import KEY_DOUBLED, Halves
-from wrackline.producers.contract.steps import Batch, Begin, Commit, RowChange, Rows, Shape, Step, Truncate
-from wrackline.producers.cutting.cutter import Cutter
+from wrackline.producers.contract.steps import (
+    Appeared,
+    Batch,
+    Begin,
+    Commit,
+    Misfit,
+    Renamed,
+    Reshaped,
+    RowChange,
+    Rows,
+    Shape,
+    Step,
+    Truncate,
+    UnfitRow,
+    Vanished,
+)
+from wrackline.producers.cutting.cutter import CutPolicy, Cutter
 from wrackline.producers.cutting.key_memory import KeyMemory
 from wrackline.schemas.tables.table import KeyKind, TableSchema
 
@@ -83,8 +98,8 @@ def test_the_oldest_keys_are_forgotten_and_those_that_change_are_not() -> None:
     assert known.rows(changes("cA", "cB", "uA", "cC", "cA")) == {1: 4}
 
 
-def fed(*steps: Step, shape: TableSchema = CHOSEN) -> tuple[Cutter, list[str]]:
-    made = cutter(NEVER, PlainControl(counts=False), fresh=False)
+def fed(*steps: Step, shape: TableSchema = CHOSEN, policy: CutPolicy = NEVER) -> tuple[Cutter, list[str]]:
+    made = cutter(policy, PlainControl(counts=False), fresh=False)
     whole = (Shape(1, shape, None), Begin("a", 7), *steps, Commit("a", Place(0, 9), 7))
     return made, [fault.error.code for fault in made.feed(Batch(whole, 0), 0.0)]
 
@@ -114,3 +129,34 @@ def test_rows_that_were_read_and_a_truncate_count_on_the_way_to_kafka_too() -> N
     made.insert(TABLE.id, Halves([(b"B", b"")], b"tail"), {}, 0.0)
     doubled = (Begin("d", 9), Rows(changes("cB"), Place(0, 17)))
     assert [fault.error.code for fault in made.feed(Batch(doubled, 0), 0.0)] == [KEY_DOUBLED.code]
+
+
+CREATED, AGAIN = Rows(changes("cA"), Place(0, 3)), Rows(changes("cA"), Place(0, 6))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Vanished(TABLE.id, dropped=True),
+        Appeared(TABLE.id, complete=True),
+        Renamed(OTHER.id, TABLE.id),
+        Renamed(TABLE.id, OTHER.id),
+        Reshaped(TABLE.id, refresh=True, void=True),
+        UnfitRow(1, Misfit("d", b"A", (), letter=True), Place(0, 4)),
+    ],
+    ids=lambda step: type(step).__name__,
+)
+def test_a_key_may_come_again_where_rows_may_have_gone_without_a_delete_of_each(step: Step) -> None:
+    _, faults = fed(CREATED, step, AGAIN)
+    assert faults == []
+
+
+@pytest.mark.parametrize("op", ["d", "t"])
+def test_a_table_that_leaves_out_the_ends_of_rows_is_not_watched(op: str) -> None:
+    ends = {"d": Rows(changes("dA"), Place(0, 4)), "t": Truncate(1, b"t", Place(0, 4))}[op]
+    for policy in (
+        replace(NEVER, skipped_of=lambda _: frozenset({op})),
+        replace(NEVER, skipped=frozenset({op})),
+    ):
+        _, faults = fed(CREATED, ends, AGAIN, policy=policy)
+        assert faults == []

@@ -1,17 +1,20 @@
 """Through which moment a log is in Kafka: it moves with what Kafka has, and stops where anything stops."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.fakes.place import Place
+from tests.fakes.plain_control import PlainControl
 from tests.fakes.source import FenceMark
+from tests.unit.producers.test_batching import TABLE, cutter
 from wrackline.producers.contract.optional_parts import LogState
 from wrackline.producers.contract.row_chunks import Mark
-from wrackline.producers.contract.steps import Position
+from wrackline.producers.contract.steps import Batch, Begin, Commit, Position
+from wrackline.producers.cutting.cutter import CutPolicy
 from wrackline.producers.observe.log_lag_poller import poll_logs
 from wrackline.producers.observe.published_through import PublishedThrough
 from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.kafka.moment_queue import MomentQueue
-from wrackline.schemas.tables.table import SourcePartition
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 AWAY = define("test.server_away", Transient, "the server is away", hint="wait")
 
@@ -113,3 +116,27 @@ def test_the_moment_is_taken_before_the_end_is_asked_for_and_an_error_ends_nothi
         while len(source.ends) < 5:
             pass
     assert all(at_ms < end for at_ms, end in source.ends)
+
+
+def test_a_clock_that_is_set_back_claims_nothing_until_a_later_end_is_reached() -> None:
+    queue: MomentQueue[int] = MomentQueue()
+    queue.add(9_000, 5)
+    queue.reach(lambda end: end <= 5)
+    queue.add(9_500, 8)
+    queue.add(1_000, 7)
+    assert queue.through is None, "9,000 is in the future, and a table that is stuck would seem complete"
+    queue.reach(lambda end: end <= 7)
+    assert queue.through == 1_000
+    queue.reach(lambda end: end <= 8)
+    assert queue.through == 1_000
+
+
+def test_a_log_is_not_settled_before_the_word_that_a_table_is_set_aside_was_taken() -> None:
+    made = cutter(replace(CutPolicy(), linger=1.0), PlainControl(counts=False), fresh=False)
+    kept: dict[TableId, bytes] = {TABLE.id: b"{}"}
+    made.feed(Batch((Begin("a", 7), Commit("a", Place(0, 9), 7)), 0), 0.0)
+    assert made.settled == Place(0, 9)
+    made.save(kept, 0.0)
+    assert made.settled is None
+    assert made.take(1.0) is not None
+    assert made.settled == Place(0, 9)

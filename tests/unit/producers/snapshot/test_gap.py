@@ -204,3 +204,16 @@ def test_a_first_read_of_some_rows_goes_behind_it_and_a_request_for_some_does_no
     assert [type(work) for work in asked.work()] == [Plan], (
         "the other rows would be void, and nobody reads them"
     )
+
+
+@pytest.mark.parametrize(
+    "back", [Appeared(ID, complete=False), Renamed(TableId("d", "public", "another"), ID)]
+)
+def test_a_name_that_a_table_has_again_is_not_said_to_be_dropped_although_nobody_asked_for_its_rows(
+    back: Appeared | Renamed,
+) -> None:
+    desk = Desk()
+    desk.step(Vanished(ID, dropped=True))
+    assert desk.machine.states[ID].departure.dropped
+    desk.step(back)
+    assert not desk.machine.states[ID].departure.dropped
