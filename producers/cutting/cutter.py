@@ -175,7 +175,8 @@ class Cutter:
         self._new_topics: dict[str, None] = {}
         self._finished, self._unfinished = RecordBuffer(), RecordBuffer()
         self._states: dict[TableId, Json | None] = {}
-        self._saves = self._saves_taken = self._sealed_saves = self._sealed_size = self._batch_size = 0
+        self._sealed_saves = self._sealed_size = self._batch_size = 0
+        self.saves = self.saves_taken = 0  # how often table states were given to it, and taken from it
         self._since: float | None = None  # when the oldest finished record came
         self._open: _OpenTransaction | None = None
         self._ended_ms = 0
@@ -183,7 +184,7 @@ class Cutter:
         self._confirmable: Position | None = None  # the last place outside a transaction
         self._sealed: deque[tuple[Publication, int]] = deque()  # with the number of saves up to it
         self._refused = {} if refused is None else refused
-        self._left_out = UnpublishableTables(policy.bounds, self._refused)
+        self._left_out = UnpublishableTables(policy.bounds, self._refused, policy.skipped, policy.skipped_of)
         self.message_topics: set[str] = set()  # topics that logical messages were written to
         self._skipped = SkippedChanges(policy.skipped_of)
         self._faults: list[Fault] = []
@@ -196,13 +197,13 @@ class Cutter:
             Truncate: self._truncate,
             Message: self._message,
             Progress: lambda step: self._reach(step.position),
-            Signal: self._elsewhere,
+            Signal: lambda _: None,  # and shapes to compare: they are for the snapshot engine
             Fault: self._fault,
             Appeared: self._coming,
             Vanished: self._coming,
             Renamed: self._coming,
             Reshaped: self._coming,
-            Found: self._elsewhere,
+            Found: lambda _: None,
         }
 
     @property
@@ -214,16 +215,6 @@ class Cutter:
     def settled(self) -> Position | None:
         """Where the log is, if all that came before, also states of tables, was taken; else None."""
         return None if self._sealed or self._since is not None else self.outside
-
-    @property
-    def saves(self) -> int:
-        """How often table states were given to it."""
-        return self._saves
-
-    @property
-    def saves_taken(self) -> int:
-        """How many of these saves are in what was taken."""
-        return self._saves_taken
 
     @property
     def inside(self) -> bool:
@@ -292,7 +283,7 @@ class Cutter:
 
     def _give(self, states: States, now: float) -> None:
         self._now = now
-        self._saves += 1
+        self.saves += 1
         self._states |= states
 
     def _take_faults(self) -> Sequence[Fault]:
@@ -318,7 +309,7 @@ class Cutter:
             if self._since is None:
                 self._beat(now)
             self._seal()
-        made, self._saves_taken = self._sealed.popleft()
+        made, self.saves_taken = self._sealed.popleft()
         self._sealed_size -= made.size
         return made
 
@@ -334,8 +325,7 @@ class Cutter:
         self._table_of[topic] = step.table.id
         if (fault := self._left_out.meets(step.table.id, topic, step.ref)) is not None:
             self._fault(fault)
-        skipped = self._policy.skipped | self._policy.skipped_of(step.table.id)
-        if not self._left_out.publishes(step.ref, step.table, skipped):
+        if not self._left_out.publishes(step.ref, step.table):
             return
         self._new_topics[topic] = None
         self._add(self._control.shape(step, self._moment()))
@@ -363,9 +353,7 @@ class Cutter:
 
     def _unfit(self, step: UnfitRow) -> None:
         """Put a dead letter before the position passes its row; the rows behind it may end the part."""
-        if step.misfit.letter:
-            self._left_out.unfit(step.ref, step.misfit.key)
-        if step.ref not in self._left_out and step.misfit.op not in self._policy.skipped:
+        if self._left_out.takes_unfit(step.ref, step.misfit) and step.misfit.op not in self._policy.skipped:
             self._tell_unfit(self._unfinished, self._tables[step.ref], step.misfit, step.upto, None)
 
     def _tell_unfit(
@@ -414,9 +402,6 @@ class Cutter:
         self._left_out.emptied(*((step.old, step.new) if isinstance(step, Renamed) else (step.table,)))
         self._add(self._control.coming(step, self._moment()))
 
-    def _elsewhere(self, step: Signal | Found) -> None:
-        """Ignore signals, and shapes to compare: they are for the snapshot engine."""
-
     def _moment(self) -> int:
         return self._ended_ms if self._open is None else self._open.committed_ms
 
@@ -443,7 +428,7 @@ class Cutter:
         self._finish()
 
     def _finish(self) -> None:
-        given = self._states or self._saves > self._sealed_saves  # receipts may come with no state
+        given = self._states or self.saves > self._sealed_saves  # receipts may come with no state
         if self._since is None and (self._finished.records or given):
             self._since = self._now
         if self._place is not None and self._full(self._finished):
@@ -488,10 +473,10 @@ class Cutter:
             self._tally(part),
             self._keeper.beside(),
         )
-        self._sealed.append((made, self._saves))
+        self._sealed.append((made, self.saves))
         self._sealed_size += part.size
         self._finished, self._states, self._new_topics = RecordBuffer(), {}, {}
-        self._since, self._sealed_saves = None, self._saves
+        self._since, self._sealed_saves = None, self.saves
 
     def _tally(self, part: RecordBuffer) -> PublicationTally:
         events = {(self._table_of[topic], op): times for (topic, op), times in part.events.items()}

@@ -60,10 +60,9 @@ class KeyMemory:
                 if key is not None:
                     self._lives(table, key)
 
-    def unfit(self, table: TableId, key: bytes | None) -> None:
+    def unfit(self, table: TableId, key: bytes) -> None:
         """Take a change that does not fit: perhaps the end of a row."""
-        if key is not None:
-            self._living.pop(_entry(table, key), None)
+        self._living.pop(_entry(table, key), None)
 
     def emptied(self, table: TableId) -> None:
         """Take that a table has no rows, or that nobody knows which."""

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from wrackline.producers.contract.row_chunks import duplicate_key_error
-from wrackline.producers.contract.steps import Fault, RowChange
+from wrackline.producers.contract.steps import Fault, Misfit, RowChange
 from wrackline.producers.cutting.key_memory import KeyMemory
+from wrackline.producers.cutting.skipped_changes import SkippedOf
 from wrackline.producers.rows.row_records import Headed, Record
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.tables.table import TableId, TableSchema
@@ -57,8 +58,16 @@ class SizeBounds:
 class UnpublishableTables:
     """The tables of one log that are left out; `refused` contains the topics that Kafka has refused."""
 
-    def __init__(self, bounds: SizeBounds, refused: MutableMapping[str, WracklineError]) -> None:
+    def __init__(
+        self,
+        bounds: SizeBounds,
+        refused: MutableMapping[str, WracklineError],
+        skipped: AbstractSet[str],
+        skipped_of: SkippedOf,
+    ) -> None:
+        """Take also which operations are left out, of every table and of one."""
         self._bounds, self._refused = bounds, refused
+        self._skipped, self._skipped_of = skipped, skipped_of
         self._tables: dict[int, TableId] = {}
         self._left: set[TableId] = set()
         self._refs: set[int] = set()
@@ -77,15 +86,17 @@ class UnpublishableTables:
         error = self._refused.pop(topic, None)
         return None if error is None else self._leave(table, error)
 
-    def publishes(self, ref: int, table: TableSchema, skipped: AbstractSet[str]) -> bool:
+    def publishes(self, ref: int, table: TableSchema) -> bool:
         """Take a shape, in which the settings may have chosen the key; return whether it is published."""
-        if skipped.isdisjoint(_ENDS):
+        if not _ENDS & (self._skipped | self._skipped_of(table.id)):
             self._keys.shape(ref, table)
         return ref not in self._refs
 
-    def unfit(self, ref: int, key: bytes | None) -> None:
-        """Take a change that does not fit."""
-        self._keys.unfit(self._tables[ref], key)
+    def takes_unfit(self, ref: int, misfit: Misfit) -> bool:
+        """Take a change that does not fit; return whether its table is published."""
+        if misfit.letter and misfit.key is not None:
+            self._keys.unfit(self._tables[ref], misfit.key)
+        return ref not in self._refs
 
     def emptied(self, *tables: TableId) -> None:
         """Take that tables have no rows, or that nobody knows which."""

@@ -94,6 +94,12 @@ def drop_jobs(state: TableState, left_out: FaultReason | None, departure: TableD
     return replace(state, shape=None, missing={}, set_aside=left_out, gap=True, departure=departure)
 
 
+def come(state: TableState, new_id: NewId, *, complete: bool) -> TableState:
+    """Take that a table has this name: of a whole one the copy has the rows of the earlier table."""
+    state = replace(state, departure=TableDeparture())
+    return read_all_again(state, new_id) if complete and state.gap and state.set_aside is None else state
+
+
 def set_aside(state: TableState, reason: FaultReason) -> TableState:
     """Fail all jobs: the log hands out no more changes of the table, so nothing can be read beside it."""
     for job in state.jobs:

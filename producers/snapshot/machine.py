@@ -130,7 +130,7 @@ class Machine:
             Fault: self._fault,
             Appeared: self._appeared,
             Vanished: lambda step: self._gone(step.table, TableDeparture(step.dropped)),
-            Renamed: self._renamed,
+            Renamed: lambda step: self._gone(step.old, TableDeparture(dropped=True, renamed_to=step.new)),
             Commit: self._passing,
             Progress: self._passing,
             Message: self._passing,
@@ -462,18 +462,11 @@ class Machine:
         self.work_index.note(table)
 
     def _appeared(self, step: Appeared) -> None:
-        table = self._table(step.table)
-        table.shaped(step.shape, frozenset(), refresh=False)
-        table.back()
-        if step.complete:
-            table.followed()
-
-    def _renamed(self, step: Renamed) -> None:
-        self._gone(step.old, TableDeparture(dropped=True, renamed_to=step.new))
-        if step.new in self._tables:
-            self._tables[step.new].back()
+        self._table(step.table).came(step.shape, complete=step.complete)
 
     def _gone(self, table: TableId, departure: TableDeparture) -> None:
+        if departure.renamed_to in self._tables:
+            self._tables[departure.renamed_to].came(None, complete=False)
         if table in self._tables:
             self._tables[table].gone(departure)
             self.work_index.note(self._tables[table])

@@ -206,14 +206,10 @@ class SnapshotTable:
         self._drop_all()
         self.change(jobs.drop_jobs(self.state, self._left_out, departure))
 
-    def back(self) -> None:
-        """Note that a table has this name again, of which perhaps nobody reads the rows."""
-        self.change(replace(self.state, departure=TableDeparture()))
-
-    def followed(self) -> None:
-        """Note that a new table, whole in the log, has this name: the copy has rows of the earlier table."""
-        if self.state.gap and self.state.set_aside is None:
-            self.change(jobs.read_all_again(self.state, self._new_id))
+    def came(self, shape: TableSchema | None, *, complete: bool) -> None:
+        """Note that a table has this name now, perhaps a new one that is whole in the log."""
+        self.shaped(shape, frozenset(), refresh=False)
+        self.change(jobs.come(self.state, self._new_id, complete=complete))
 
     # What is requested of it.
 

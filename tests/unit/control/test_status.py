@@ -89,7 +89,7 @@ def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Ma
     figures.went(outage)
     report = TargetReport("iceberg", figures)
     report.begins()
-    half, found = report.look(True)
+    half, found, _ = report.look(True)
     aged = {name: {**(table or {}), "freshness_ms": None} for name, table in found.items()}
     aged["shop.public.orders"]["freshness_ms"] = 2_400
     told: Mapping[str, Any] = orjson.loads(orjson.dumps({**half, "began_ms": 0, "tables": aged}))

@@ -153,10 +153,10 @@ def test_a_key_may_come_again_where_rows_may_have_gone_without_a_delete_of_each(
 
 @pytest.mark.parametrize("op", ["d", "t"])
 def test_a_table_that_leaves_out_the_ends_of_rows_is_not_watched(op: str) -> None:
-    ends = {"d": Rows(changes("dA"), Place(0, 4)), "t": Truncate(1, b"t", Place(0, 4))}[op]
+    ends: dict[str, Step] = {"d": Rows(changes("dA"), Place(0, 4)), "t": Truncate(1, b"t", Place(0, 4))}
     for policy in (
         replace(NEVER, skipped_of=lambda _: frozenset({op})),
         replace(NEVER, skipped=frozenset({op})),
     ):
-        _, faults = fed(CREATED, ends, AGAIN, policy=policy)
+        _, faults = fed(CREATED, ends[op], AGAIN, policy=policy)
         assert faults == []

@@ -107,7 +107,7 @@ HAPPENS: tuple[Callable[[SnapshotTable], None], ...] = (
     lambda table: table.pause(paused=False),
     lambda table: table.aside(WHY),
     lambda table: table.gone(TableDeparture()),
-    SnapshotTable.followed,
+    lambda table: table.came(None, complete=True),
 )
 
 
