@@ -78,8 +78,8 @@ FRESHNESS = Metric(
     "wrackline_freshness_seconds",
     _G,
     "Time since the moment through which the table is complete: all that the database showed by then is in"
-    " the target, or set aside as dead letters, or left out by settings. It grows while either half is stuck, and stays at some seconds for an idle database. Absent"
-    " until the source half has reported the table.",
+    " the target, or set aside as dead letters, or left out by settings. It grows while either half is stuck,"
+    " and stays at some seconds for an idle database. Absent until the source half has reported the table.",
     ("table",),
 )
 RETAINED = Metric(
