@@ -15,6 +15,7 @@ lineage             from which table into which copy
 workers             workers, and what each of them runs
 draw                geometry of drawings
 page_frame          what all pages share: the boards in memory, the templates, the headers
+page_renewal        what an open page gets when it renews itself: nothing, or its main part
 pipelines_page      what the list of pipelines shows
 pipeline_page       what one pipeline shows
 table_page          what one table shows
