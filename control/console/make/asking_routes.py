@@ -32,6 +32,7 @@ from wrackline.control.console.make.table_picker import (
     patterns_of,
     picker_of,
 )
+from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import WracklineError
 
@@ -128,9 +129,8 @@ def _add_columns(made: APIRouter, shared: DraftPages) -> None:
         sent = await read_form(request)
         draft = await run_in_threadpool(shared.open, id)
         settings = chosen_columns(sent, schema, table, draft.settings)
-        await run_in_threadpool(
-            shared.service.put, id, {"config": dict(settings)}, draft.by, sent.get("tag", "")
-        )
+        told = {"config": dict(settings)}
+        await run_in_threadpool(shared.service.put, id, told, user_of(request), sent.get("tag", ""))
         return RedirectResponse(f"/console/draft/{quote(id, safe='')}/tables", 303)
 
 

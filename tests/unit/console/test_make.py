@@ -246,3 +246,11 @@ def test_an_assessment_asks_again_because_something_may_have_been_mended(
         assert browser.ask("POST", "/draft/shop2/assess", {})[0] == 200
     asked = [name for name, *_ in crew.answers.asked if name == "assess_draft"]
     assert len(asked) == 2
+
+
+def test_a_columns_choice_is_stored_for_the_user_who_made_it(browser: Browser) -> None:
+    at = f"/draft/shop2/columns?{urlencode({'schema': 'public', 'table': 'orders'})}"
+    led = browser.ask("POST", at, {"tag": browser.tag(), "column:note": "out"})
+    assert led[:2] == (303, "/console/draft/shop2/tables")
+    assert "public.orders.note" in browser.ask("GET", "/draft/shop2/step/source")[2]
+    assert browser.ask("POST", at, {"tag": "old", "column:note": ""})[0] == 409
