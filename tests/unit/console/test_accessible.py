@@ -14,6 +14,7 @@ from wrackline.control import console
 ALL = [
     *PAGES, "/p/shop/events", "/p/new-one/events", "/p/billing/errors", "/p/shop/letters",
     "/p/shop/tables/shop.public.orders/shapes", "/error/consume.too_many_letters", "/p/gone",
+    "/new", "/p/shop/tables/shop.public.orders/lineage",
 ]  # fmt: skip
 TONES = ("good", "warn", "bad", "busy", "idle")
 PAIRS = [

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.integration.running.world import wait_until
 from tests.unit.console.made import crowd, served
 from tests.unit.console.test_browser import Open, browser, pytestmark
 from tests.unit.console.test_make import SOURCE_FIELDS
@@ -47,5 +48,7 @@ def typed(driver: Any, fields: dict[str, str]) -> None:
 
 
 def press(driver: Any, label: str) -> None:
-    """Press the button of this label."""
+    """Press the button of this label, and wait for the next page."""
+    page = driver.find_element("tag name", "html")
     driver.find_element("xpath", f"//main//button[normalize-space()={label!r}]").click()
+    wait_until(lambda: driver.find_element("tag name", "html") != page, patience=15)
