@@ -256,7 +256,7 @@ def test_table_changes_come_in_their_place_in_the_log(made: Made) -> None:
     coming = [step for step in steps if isinstance(step, Appeared | Vanished | Renamed | Reshaped)]
     assert coming == [
         Reshaped(orders, refresh=True, ddl=altered),
-        Vanished(orders, renamed),  # its new name is not captured
+        Vanished(orders, renamed, dropped=True),  # its new name is not captured
         Appeared(orders, complete=True, ddl=created),
     ]
     assert other not in world.source.tables(partition)
