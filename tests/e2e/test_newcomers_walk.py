@@ -27,6 +27,7 @@ from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 staleness_of = pytest.importorskip("selenium.webdriver.support.expected_conditions").staleness_of
 WebDriverWait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
+WebDriverException = pytest.importorskip("selenium.common.exceptions").WebDriverException
 pytestmark = [
     pytest.mark.full,
     pytest.mark.servers,
@@ -70,7 +71,8 @@ def typed(driver: Any, fields: dict[str, str]) -> None:
 def press(driver: Any, label: str) -> None:
     page = driver.find_element("tag name", "html")
     driver.find_element("xpath", f"//button[normalize-space()={label!r}]").click()
-    WebDriverWait(driver, PATIENCE).until(staleness_of(page))
+    # while the page goes, the driver may lose it in ways of its own
+    WebDriverWait(driver, PATIENCE, ignored_exceptions=[WebDriverException]).until(staleness_of(page))
 
 
 def words(driver: Any) -> str:

@@ -4,11 +4,14 @@ from typing import Any
 
 import pytest
 
-from tests.integration.running.world import wait_until
+from tests.integration.running.world import PATIENCE
 from tests.unit.console.made import crowd, served
 from tests.unit.console.test_browser import Open, browser, pytestmark
 from tests.unit.console.test_make import SOURCE_FIELDS
 
+staleness_of = pytest.importorskip("selenium.webdriver.support.expected_conditions").staleness_of
+WebDriverWait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
+WebDriverException = pytest.importorskip("selenium.common.exceptions").WebDriverException
 __all__ = ["browser", "pytestmark"]  # the fixture, and where there is a browser
 
 
@@ -51,4 +54,5 @@ def press(driver: Any, label: str) -> None:
     """Press the button of this label, and wait for the next page."""
     page = driver.find_element("tag name", "html")
     driver.find_element("xpath", f"//main//button[normalize-space()={label!r}]").click()
-    wait_until(lambda: driver.find_element("tag name", "html") != page, patience=15)
+    # while the page goes, the driver may lose it in ways of its own
+    WebDriverWait(driver, PATIENCE, ignored_exceptions=[WebDriverException]).until(staleness_of(page))
