@@ -4,7 +4,6 @@ In: a draft's id, and where its worker is.  Out: the draft, its findings, or the
 edit sends the tag of what was read, so it never overwrites what somebody else has written meanwhile.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +16,7 @@ import typer
 from rich.text import Text
 
 from wrackline.control.cli.remote import worker_access
-from wrackline.control.cli.remote.remote_commands import Ca, Rest, User
+from wrackline.control.cli.remote.remote_commands import Ca, Rest, User, open_worker
 from wrackline.control.cli.remote.worker_client import NO_WORKER, WorkerClient
 from wrackline.control.cli.terminal.finding_text import COLOURS
 from wrackline.control.cli.terminal.output import Json, Options, print_json, say
@@ -58,7 +57,7 @@ def list_drafts(
 ) -> None:
     """List a worker's drafts."""
     context.ensure_object(Options).json = json
-    found = _list(_worker(rest, user, ca), "GET", _DRAFTS)
+    found = _list(open_worker(rest, user, ca), "GET", _DRAFTS)
     if json:
         print_json({"drafts": found})
         return
@@ -85,7 +84,7 @@ def show(
 ) -> None:
     """Show a draft; secrets are stars."""
     context.ensure_object(Options).json = json
-    found = _draft(_worker(rest, user, ca), draft, form)
+    found = _draft(open_worker(rest, user, ca), draft, form)
     if json:
         print_json(found)
         return
@@ -109,7 +108,7 @@ def edit(
 ) -> None:
     """Make a draft, or change it; a change that somebody else made meanwhile is not overwritten."""
     context.ensure_object(Options).json = json
-    worker = _worker(rest, user, ca)
+    worker = open_worker(rest, user, ca)
     known = {one["id"]: one for one in _list(worker, "GET", _DRAFTS)}.get(draft)
     config = _edited(known) if file is None else _read(file)
     if config is None:
@@ -136,7 +135,7 @@ def assess(
     """Check a draft, its servers and tables, without changing anything; exits with 1 if it can't run."""
     context.ensure_object(Options).json = json
     with show_progress("asking the source, Kafka and the target", json=json):
-        _, told = _worker(rest, user, ca).ask("POST", f"{_path(draft)}/assessPipeline", {})
+        _, told = open_worker(rest, user, ca).ask("POST", f"{_path(draft)}/assessPipeline", {})
     found = _object(told)
     if json:
         print_json(found)
@@ -165,7 +164,7 @@ def deploy(  # noqa: PLR0913
     context.ensure_object(Options).json = json
     body = {"accept": accept or [], "initial_state": "STOPPED" if stopped else "RUNNING"}
     with show_progress("asking the source, Kafka and the target", json=json):
-        _, told = _worker(rest, user, ca).ask("POST", f"{_path(draft)}/deploy", body)
+        _, told = open_worker(rest, user, ca).ask("POST", f"{_path(draft)}/deploy", body)
     made = _object(told)
     if json:
         print_json(made)
@@ -191,7 +190,7 @@ def export(
 ) -> None:
     """Write a draft as a pipeline's file."""
     context.ensure_object(Options).json = json
-    text = str(_draft(_worker(rest, user, ca), draft, "toml")["config"])
+    text = str(_draft(open_worker(rest, user, ca), draft, "toml")["config"])
     if file is not None:
         write_file(file, text, force=False)
     if json:
@@ -200,10 +199,6 @@ def export(
         say(escape_lines(text.rstrip()))
     else:
         say(f"{file} is written; see: wrackline check {file}")
-
-
-def _worker(rest: str, user: str | None, ca: Path | None) -> WorkerClient:
-    return WorkerClient(worker_access.open_access(rest, user, ca, os.environ))
 
 
 def _path(draft: str) -> str:

@@ -101,7 +101,7 @@ def _command(verb: Verb, meaning: str) -> Callable[..., None]:
     ) -> None:
         context.ensure_object(Options).json = json
         task = None if half is None else _TASKS[half]
-        _tell(verb, which, _worker(rest, user, ca), wait, json=json, task=task)
+        _tell(verb, which, open_worker(rest, user, ca), wait, json=json, task=task)
 
     send.__name__, send.__doc__ = verb, meaning
     return send
@@ -125,7 +125,7 @@ def stop(
 ) -> None:
     """Stop a connector: it has no task, so that its positions can be edited."""
     context.ensure_object(Options).json = json
-    _tell(Verb.STOP, which, _worker(rest, user, ca), wait, json=json)
+    _tell(Verb.STOP, which, open_worker(rest, user, ca), wait, json=json)
 
 
 def restart(  # noqa: PLR0913 - each is a flag
@@ -143,7 +143,7 @@ def restart(  # noqa: PLR0913 - each is a flag
 ) -> None:
     """Restart a connector and its task; a paused or stopped connector stays as it is."""
     context.ensure_object(Options).json = json
-    _tell(Verb.RESTART, which, _worker(rest, user, ca), wait, json=json, only_failed=only_failed)
+    _tell(Verb.RESTART, which, open_worker(rest, user, ca), wait, json=json, only_failed=only_failed)
 
 
 def connectors(
@@ -156,7 +156,7 @@ def connectors(
 ) -> None:
     """List a worker's connectors with their states; exits with 4 if one has failed."""
     context.ensure_object(Options).json = json
-    found = _worker(rest, user, ca).states()
+    found = open_worker(rest, user, ca).states()
     if json:
         print_json({"connectors": [{"name": name, **_fields(one)} for name, one in found.items()]})
     else:
@@ -194,7 +194,7 @@ def apply(
     """
     context.ensure_object(Options).json = json
     name, config = _connector(file)
-    status, answer = _worker(rest, user, ca).ask("PUT", f"{path_of(name)}/config", config)
+    status, answer = open_worker(rest, user, ca).ask("PUT", f"{path_of(name)}/config", config)
     done = "made" if status == 201 else "changed"
     warnings = _warnings(answer)
     if json:
@@ -214,7 +214,8 @@ def _warnings(answer: object) -> list[Mapping[str, object]]:
     )
 
 
-def _worker(rest: str, user: str | None, ca: Path | None) -> WorkerClient:
+def open_worker(rest: str, user: str | None, ca: Path | None) -> WorkerClient:
+    """Return the worker at an address, with what logs in there."""
     return WorkerClient(worker_access.open_access(rest, user, ca, os.environ))
 
 

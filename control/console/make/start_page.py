@@ -6,30 +6,23 @@ In: an assessment's document.  Out: what the page shows.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from wrackline.control.console.page_words import Badge
 from wrackline.control.runtime.ground.number_text import duration_text, size_text
 
 _ACCEPT: Final = "accept:"
-_ORDER: Final = ("ERROR", "WARNING", "INFO")
-_TONES: Final[Mapping[str, tuple[str, str]]] = {
-    "ERROR": ("bad", "✕"),
-    "WARNING": ("warn", "!"),
-    "INFO": ("idle", "i"),
+_BADGES: Final[Mapping[str, Badge]] = {  # the worst first
+    "ERROR": Badge("error", "✕", "bad"),
+    "WARNING": Badge("warning", "!", "warn"),
+    "INFO": Badge("info", "i", "idle"),
 }
-
-
-class FindingBadge(NamedTuple):
-    """How severe a finding is, as a badge shows it."""
-
-    word: str
-    tone: str
-    icon: str
+_ORDER: Final = tuple(_BADGES)
 
 
 class ShownFinding(NamedTuple):
     """One finding."""
 
     id: str
-    badge: FindingBadge
+    badge: Badge
     name: str
     where: str
     description: str
@@ -75,7 +68,7 @@ def _finding(one: Mapping[str, Any], confirmed: set[str]) -> ShownFinding:
     needs = severity == "WARNING" and one["id"] not in confirmed
     return ShownFinding(
         one["id"],
-        FindingBadge(severity.lower(), *_TONES[severity]),
+        _BADGES[severity],
         one["name"],
         _where(one),
         one["description"],

@@ -7,6 +7,7 @@ rows to choose from; and, of what was chosen, the patterns that follow.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from wrackline.control.console.page_words import Badge
 from wrackline.control.runtime.ground.number_text import size_text
 from wrackline.schemas.language.patterns import exact_pattern
 from wrackline.schemas.settings.value_kinds import join_list, split_list
@@ -15,19 +16,11 @@ INCLUDE: Final = "table.include.list"
 COLUMN_LISTS: Final[Mapping[str, str]] = {"out": "column.exclude.list", "text": "column.as.text"}
 PAGE: Final = 100
 _PICK: Final = "pick:"
-_TONES: Final[Mapping[str, tuple[str, str]]] = {
-    "YES": ("good", "✓"),
-    "PARTIAL": ("warn", "~"),
-    "NO": ("bad", "✕"),
+_BADGES: Final[Mapping[str, Badge]] = {
+    "YES": Badge("yes", "✓", "good"),
+    "PARTIAL": Badge("partial", "~", "warn"),
+    "NO": Badge("no", "✕", "bad"),
 }
-
-
-class SupportBadge(NamedTuple):
-    """How far something is carried, as a badge shows it."""
-
-    word: str
-    tone: str
-    icon: str
 
 
 class PickedTable(NamedTuple):
@@ -39,7 +32,7 @@ class PickedTable(NamedTuple):
     size: str
     key: str
     columns: str
-    support: SupportBadge
+    support: Badge
     selected: bool
     hidden: str  # why it can't be captured; empty: it can
 
@@ -64,7 +57,7 @@ class PickedColumn(NamedTuple):
     name: str
     source: str
     target: str
-    support: SupportBadge
+    support: Badge
     note: str
     masked: bool
     choice: str  # a key of COLUMN_LISTS, or empty
@@ -113,11 +106,6 @@ def chosen_columns(
     return made
 
 
-def badge_of(support: str) -> SupportBadge:
-    """Return the badge of YES, PARTIAL or NO."""
-    return SupportBadge(support.lower(), *_TONES[support])
-
-
 def _row(one: Mapping[str, Any]) -> PickedTable:
     columns = "" if one["numColumns"] is None else str(one["numColumns"])
     return PickedTable(
@@ -127,7 +115,7 @@ def _row(one: Mapping[str, Any]) -> PickedTable:
         "" if one["bytes"] is None else size_text(one["bytes"]),
         ", ".join(one["key"]) or "none",
         columns,
-        badge_of(one["support"]),
+        _BADGES[one["support"]],
         bool(one["selected"]),
         one["hidden"] or "",
     )
@@ -139,7 +127,7 @@ def _column(one: Mapping[str, Any], pattern: str, lists: Mapping[str, Iterable[s
         one["sourceName"],
         one["sourceType"],
         one["targetType"],
-        badge_of(one["support"]),
+        _BADGES[one["support"]],
         suggestion.get("message") or one["loss"],
         "mask" in one["transforms"],
         next((choice for choice, patterns in lists.items() if pattern in patterns), ""),

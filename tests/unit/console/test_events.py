@@ -1,12 +1,9 @@
 """The screen of events: what it shows, who sees it, and that Kafka's silence is an answer too."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 from urllib.parse import quote
-
-import pytest
 
 from tests.unit.console import made_events
 from tests.unit.console.made import HOSTILE, MadeViews, crowd, served
@@ -20,17 +17,6 @@ from wrackline.control.runtime.events.row_columns import has_key
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 
 PATH = "/console/p/shop/events?table=shop.public.orders"
-
-
-@pytest.fixture
-def views() -> MadeViews:
-    return crowd()[1]
-
-
-@pytest.fixture
-def visitor(views: MadeViews) -> Iterator[Visitor]:
-    with served(crowd()[0], views) as door:
-        yield Visitor(door.port)
 
 
 def text_of(answer: Answer) -> str:

@@ -1,6 +1,5 @@
 """The screens of errors and letters: what is wrong, what is set aside, and who sees and does what with it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,17 +16,6 @@ from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.schemas.kafka.board_records import Half
 
 PATH = "/console/p/shop/letters"
-
-
-@pytest.fixture
-def views() -> MadeViews:
-    return crowd()[1]
-
-
-@pytest.fixture
-def visitor(views: MadeViews) -> Iterator[Visitor]:
-    with served(crowd()[0], views) as door:
-        yield Visitor(door.port)
 
 
 def text_of(answer: Answer) -> str:

@@ -1,11 +1,8 @@
 """The screen of shapes: what each version changed, by the identity of columns, and any two beside."""
 
-from collections.abc import Iterator
 from urllib.parse import quote
 
-import pytest
-
-from tests.unit.console.made import HOSTILE, MadeViews, crowd, served
+from tests.unit.console.made import HOSTILE, MadeViews
 from tests.unit.console.made_shapes import FIRST, RENAMED, WIDER, column, hostile
 from tests.unit.console.test_pages import Page
 from tests.unit.console.visitor import Answer, Visitor
@@ -16,17 +13,6 @@ from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
 
 PATH = "/console/p/shop/tables/shop.public.orders/shapes"
-
-
-@pytest.fixture
-def views() -> MadeViews:
-    return crowd()[1]
-
-
-@pytest.fixture
-def visitor(views: MadeViews) -> Iterator[Visitor]:
-    with served(crowd()[0], views) as door:
-        yield Visitor(door.port)
 
 
 def text_of(answer: Answer) -> str:
