@@ -127,13 +127,16 @@ class DraftService:
         """Return what each column of a table is in the target."""
         return dict(await self._ask(of, table_questions.assess_table, (tuple(wanted),)))
 
-    async def assess(self, of: DraftSubject, *, probe: bool = False, anew: bool = False) -> dict[str, Any]:
+    async def assess(
+        self, of: DraftSubject, *, probe: bool = False, ask_again: bool = False
+    ) -> dict[str, Any]:
         """Return the findings of a whole configuration, and the numbers of its tables.
 
-        With `probe`, each server is tried too: that takes minutes, and leaves nothing behind.  With `anew`,
-        servers are asked again even if somebody has just got an answer: something may have been mended.
+        With `probe`, each server is tried too: that takes minutes, and leaves nothing behind.  With
+        `ask_again`, servers are asked even if a caller has just received an answer, because something may
+        have been repaired since.
         """
-        found = await self._ask(of, table_questions.assess_draft, (probe,), anew=anew)
+        found = await self._ask(of, table_questions.assess_draft, (probe,), ask_again=ask_again)
         return draft_documents.assessment(found, plain_values(of.forms.findings))
 
     async def deploy(
@@ -175,7 +178,7 @@ class DraftService:
         main: Callable[..., None],
         more: tuple[object, ...],
         *,
-        anew: bool = False,
+        ask_again: bool = False,
     ) -> Any:  # noqa: ANN401 - the question's
         settings = dict(of.forms.settings)
         digest = hashlib.sha256(orjson.dumps([settings, more], option=orjson.OPT_SORT_KEYS)).hexdigest()
@@ -184,7 +187,7 @@ class DraftService:
             patience = PROBE_PATIENCE if True in more else _PATIENCE_S
             return assess(of.name, self._access.begin(main, settings, *more), patience)
 
-        return await self._answers.answer((main.__name__, digest), ask, _FRESH_S, anew=anew)
+        return await self._answers.answer((main.__name__, digest), ask, _FRESH_S, ask_again=ask_again)
 
 
 def _ids(findings: Sequence[Mapping[str, Any]], severity: str) -> list[str]:

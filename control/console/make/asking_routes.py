@@ -172,7 +172,7 @@ async def _assessed(
     found, error = None, None if refusal is None else refusal.document()
     try:
         subject = await run_in_threadpool(shared.service.subject, draft_id)
-        told = await shared.service.assess(subject, probe=probe, anew=refusal is None)
+        told = await shared.service.assess(subject, probe=probe, ask_again=refusal is None)
         found = start_page(told)
     except WracklineError as failed:
         error = failed.document()

@@ -58,15 +58,15 @@ class AnswerCache:
         self._waiting = 0
 
     async def answer(
-        self, name: Hashable, ask: Callable[[], Any], fresh: float, *, anew: bool = False
+        self, name: Hashable, ask: Callable[[], Any], fresh: float, *, ask_again: bool = False
     ) -> Any:  # noqa: ANN401 - the question's
         """Return an answer that is at most this many seconds old, or wait for the next one.
 
-        With `anew`, one that somebody has got is not given again.
+        With `ask_again`, an answer that a caller has received is not given again.
         """
         if self._waiting >= _WAITING:
             raise _busy()
-        question = self._question(name, ask, fresh, anew=anew)
+        question = self._question(name, ask, fresh, ask_again=ask_again)
         heard = asyncio.wrap_future(question.future)
         self._waiting += 1
         try:
@@ -79,9 +79,11 @@ class AnswerCache:
         question.heard = True
         return heard.result()
 
-    def _question(self, name: Hashable, ask: Callable[[], Any], fresh: float, *, anew: bool) -> _Question:
+    def _question(
+        self, name: Hashable, ask: Callable[[], Any], fresh: float, *, ask_again: bool
+    ) -> _Question:
         found = self._questions.get(name)
-        is_old = found is not None and anew and found.heard
+        is_old = found is not None and ask_again and found.heard
         if found is not None and not is_old and (found.ended is None or self._good(found, fresh)):
             return found
         under_way = sum(one.ended is None for one in self._questions.values())
