@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.fakes.place import Place
 from tests.unit.control.test_lineage import values
+from wrackline.control.runtime.board.board_changes import LookScope
 from wrackline.control.runtime.board.source_report import SourceReport
 from wrackline.producers.cutting.cutter import Publication, PublicationTally
 from wrackline.producers.observe.task_metrics import TaskMeasures
@@ -37,7 +38,7 @@ def test_a_table_has_ranges_while_it_is_read_and_is_reported_while_a_chunk_is_un
     def look(state: Json | None = None) -> dict[str, Any]:
         if state is not None:
             measures.published([replace(publication, states={ORDERS: state})], 0.0)
-        return {name: table for name, table in report.look(False).tables.items() if table}
+        return {name: table for name, table in report.look(LookScope.FIGURES).tables.items() if table}
 
     [table] = look(saved((0, None, "10"), (1, "10", "20"))).values()
     assert [one["percent"] for one in table["ranges"]] == [0, 0]
@@ -63,10 +64,10 @@ def test_tables_that_would_share_a_topic_are_both_reported() -> None:
     aside = canonical_json({"version": 2, "status": "failed", "set_aside": reason, "jobs": []})
     goods, sold = (ORDERS._replace(name=name) for name in ("товары", "заказы"))
     measures.published([replace(publication, states={goods: saved(), sold: aside})], 0.0)
-    found = report.look(True).tables
+    found = report.look(LookScope.ALL).tables
     assert {name: table and table["table"] for name, table in found.items()} == {
         "shop.public.______": str(goods),
         str(sold): str(sold),
     }
     measures.published([replace(publication, states={goods: aside})], 0.0)
-    assert set(report.look(True).tables) == {str(goods), str(sold)}
+    assert set(report.look(LookScope.ALL).tables) == {str(goods), str(sold)}
