@@ -118,15 +118,22 @@ class PageFrame:
             Response(status_code=204, headers=HEADERS) if self._renewals.is_same(request, version) else None
         )
 
-    def page(
+    def page(self, request: Request, template: str, status: int = 200, **of: object) -> Response:
+        """Render a page."""
+        return self._answer(request, template, status, None, of)
+
+    def page_of(self, request: Request, version: PageVersion, template: str, **of: object) -> Response:
+        """Render a page that is made of this version; it is renewed more often, which costs little."""
+        return self._answer(request, template, 200, version, of)
+
+    def _answer(
         self,
         request: Request,
         template: str,
-        status: int = 200,
-        version: PageVersion | None = None,
-        **of: object,
+        status: int,
+        version: PageVersion | None,
+        of: Mapping[str, object],
     ) -> Response:
-        """Render a page; one of a version is renewed each second: that costs next to nothing mostly."""
         theme = request.cookies.get(THEME_COOKIE, "system")
         user = request.scope.get("user")
         known = user is not None or "login" not in request.scope  # strangers see the log-in's page alone

@@ -30,7 +30,7 @@ _RENEWAL: Final = "hx-request"
 _END: Final = "</main>"
 _LEVEL: Final = 6
 _BYTES: Final = 11  # of a mark
-_REMEMBERED: Final = 256  # marks
+_REMEMBERED: Final = 128  # marks
 _PLACE: Final = re.compile("<!--section:([0-9]+)-->")
 _MARKED: Final = Markup('<i id="mark" hidden data-mark="{}"></i>')
 

@@ -122,7 +122,7 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
             return same
         found = pipelines_page(pages.listed(), state, q)
         note = bulk_note(did, done, refused)
-        return pages.page(request, "pipelines.html", version=version, page=found, state=state, q=q, note=note)
+        return pages.page_of(request, version, "pipelines.html", page=found, state=state, q=q, note=note)
 
     @made.get("/p/{name}")
     def pipeline(
@@ -141,7 +141,7 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
         with pages.seen(name) as (one, board):
             layout = layouts.of(name, board.halves, choice, now_ms())
             shown = pipeline_page(one, board.halves, layout, choice, now_ms())
-        return pages.page(request, "pipeline.html", version=version, page=shown, figures=FIGURES)
+        return pages.page_of(request, version, "pipeline.html", page=shown, figures=FIGURES)
 
     @made.get("/p/{name}/t/{table}")
     def table(request: Request, name: str, table: str) -> Response:
@@ -153,7 +153,7 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
             shown = table_page(name, table, board.halves, now_ms(), has_target=one.target is not None)
         if shown is None:
             return pages.page(request, "missing.html", 404, what=f"table {shown_name(table)} of {name}")
-        return pages.page(request, "table.html", version=version, page=shown)
+        return pages.page_of(request, version, "table.html", page=shown)
 
     @made.get("/p/{name}/settings")
     def settings(request: Request, name: str) -> Response:

@@ -1,5 +1,6 @@
 """What the source half reports of tables whose rows are read: their ranges, as long as they are under way."""
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.snapshot.window import WindowStage
 from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.snapshot.work_items import Ticket
+from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.kafka.offsets_records import Json, canonical_json
 from wrackline.schemas.kafka.topic_names import COLLISION
 from wrackline.schemas.tables.table import SourcePartition, TableId
@@ -71,3 +73,34 @@ def test_tables_that_would_share_a_topic_are_both_reported() -> None:
     }
     measures.published([replace(publication, states={goods: aside})], 0.0)
     assert set(report.look(LookScope.ALL).tables) == {str(goods), str(sold)}
+
+
+def test_a_look_at_states_is_at_few_tables_and_leaves_the_figures_of_the_half() -> None:
+    measures = TaskMeasures(0, "postgres", [PARTITION], 1, monotonic=lambda: 1.0, now_ms=lambda: 1)
+    report = SourceReport(values(), "postgres", measures, str)
+    publication = Publication(PARTITION, [], 0, 0, (), Place(0, 1), None, {}, None, PublicationTally())
+    rows = PublicationTally(events=Counter({(ORDERS, "c"): 5}))
+
+    def publish(rows: PublicationTally = publication.tally, **states: Json) -> None:
+        named = {ORDERS._replace(name=name): state for name, state in states.items()}
+        measures.published([replace(publication, states=named, tally=rows)], 0.0)
+
+    def look(scope: LookScope) -> tuple[int, set[str]]:
+        found = report.look(scope)
+        return found.half["events"], set(found.tables)
+
+    publish(rows, orders=saved((0, None, "10")))
+    assert look(LookScope.FIGURES) == (5, {"shop.public.orders"})
+    assert look(LookScope.STATES) == (5, {"shop.public.orders"}), "it has come"
+    publish(rows, orders=saved((0, "5", "10")))
+    assert look(LookScope.STATES) == (5, set()), "how far a read is can wait"
+    publish(rows, orders=saved(), items=saved())
+    report.health(Health.RECOVERING, None)
+    found = report.look(LookScope.STATES)
+    assert (found.half["state"], found.half["events"]) == ("recovering", 5)
+    assert found.tables["shop.public.orders"]["state"] == "streaming"  # type: ignore[index]
+    assert look(LookScope.STATES) == (5, set())
+    assert look(LookScope.FIGURES) == (15, {"shop.public.orders", "shop.public.items"}), "with all figures"
+    publish(**{f"t{number}": saved() for number in range(201)})
+    assert look(LookScope.STATES) == (15, set()), "a storm waits for the next look at all"
+    assert len(look(LookScope.FIGURES)[1]) == 201
