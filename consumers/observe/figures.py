@@ -136,6 +136,7 @@ class ConsumerFigures:
         self.server, self._clock, self._wall_ms = server, clock, wall_ms
         self._tables: dict[str, TableFigures] = {}
         self._changed: set[str] = set()  # topics, since they were taken
+        self._states: set[str] = set()  # topics of tables whose state has changed, since they were taken
         self.paused: frozenset[str] = frozenset()  # tables, by an operator
         self.departures: Mapping[str, Mapping[str, object]] = {}  # of tables that are gone at the source
         self._lock = Lock()
@@ -155,7 +156,9 @@ class ConsumerFigures:
         """Take which tables an operator has paused, by their names."""
         with self._lock:
             names = self.paused ^ paused
-            self._changed.update(topic for topic in self._tables if self.named(topic) in names)
+            found = {topic for topic in self._tables if self.named(topic) in names} if names else set()
+            self._changed |= found
+            self._states |= found
             self.paused = paused
 
     def departs(self, departures: Mapping[str, Mapping[str, object]], names: Collection[str]) -> None:
@@ -168,6 +171,12 @@ class ConsumerFigures:
         """Return the topics of the tables that have changed since the last call."""
         with self._lock:
             changed, self._changed = self._changed, set()
+        return frozenset(changed)
+
+    def take_states(self) -> frozenset[str]:
+        """Return the topics of the tables whose state has changed since the last call."""
+        with self._lock:
+            changed, self._states = self._states, set()
         return frozenset(changed)
 
     def letters(self, topic: str) -> int:
@@ -290,6 +299,8 @@ class ConsumerFigures:
         """Take a table's state after a batch failed, or succeeded again."""
         with self._lock:
             table = self._changed_table(topic)
+            if standing.is_news(table.standing):
+                self._states.add(topic)
             table.standing = standing
             if standing.error is not None:
                 table.failures[standing.error.code] += 1

@@ -10,7 +10,7 @@ runs reports at least every `ALIVE_S` seconds; after `SILENT_S` it counts as sil
 record that can't be read is refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, NamedTuple
@@ -25,6 +25,7 @@ VERSION: Final = 1
 ALIVE_S: Final = 5.0
 SILENT_S: Final = 15.0
 _AHEAD_MS: Final = 86_400_000  # that a writer's clock may be
+_OF_STATE: Final = ("state", "standing", "error", "reason")
 Document = Mapping[str, Any]
 
 
@@ -85,6 +86,8 @@ class HalfBoard:
     heard_ms: int = 0  # when the newest record of any kind was written or read, by this machine's clock
     tables: dict[str, Document] = field(default_factory=dict)
     maps: MapLog = field(default_factory=MapLog)
+    version: int = 0  # another one after each record
+    states: int = 0  # another one after each record that says another state of the half or of a table
 
     @property
     def state(self) -> HalfState | None:
@@ -112,6 +115,7 @@ class Board:
 
     def __init__(self) -> None:
         self._halves: dict[tuple[str, Half], HalfBoard] = {}
+        self._records = 0
 
     def apply(self, key: bytes, value: bytes | None, heard_ms: int) -> BoardKey:
         """Take the next record; ValueError, KeyError or TypeError: it is not known."""
@@ -122,12 +126,17 @@ class Board:
         report = None if value is None else _report(value, about)
         half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
         half.heard_ms = max(half.heard_ms, heard_ms)
+        before = half.report if about.table is None else half.tables.get(about.table)
         if about.table is None:
             half.report = report or {}
         elif report is None:
             half.tables.pop(about.table, None)
         else:
             half.tables[about.table] = report
+        self._records += 1  # of all pipelines, so one that is forgotten and comes again has no old number
+        half.version = self._records
+        if _state(before) != _state(report):
+            half.states = self._records
         return about
 
     def _take_map(self, about: BoardKey, value: bytes | None, heard_ms: int) -> None:
@@ -146,6 +155,11 @@ class Board:
         """Forget a pipeline that no longer exists here."""
         for half in Half:
             self._halves.pop((pipeline, half), None)
+
+
+def _state(document: Document | None) -> Sequence[object] | None:
+    """Return what a person is waiting to see, of a half or of a table; its figures are all the rest."""
+    return None if document is None else [document.get(name) for name in _OF_STATE]
 
 
 def _report(value: bytes, about: BoardKey) -> Document:

@@ -73,6 +73,31 @@ def test_the_newest_record_of_each_key_counts() -> None:
     assert made.half("shop", Half.SOURCE).state is None
 
 
+def test_a_state_that_changes_is_told_from_figures_that_do() -> None:
+    made = board((SOURCE, RUNS, 1), (ORDERS, {"state": "streaming", "rows": 1}, 2))
+    half = made.half("shop", Half.SOURCE)
+
+    def take(key: BoardKey, document: Document | None) -> tuple[bool, bool]:
+        """Whether the state is another one, and whether anything is."""
+        before = half.states, half.version
+        made.apply(key.encode(), None if document is None else encode(document, 3), 3)
+        return half.states != before[0], half.version != before[1]
+
+    reason = {"code": "c", "sentence": "", "hint": ""}
+    assert take(ORDERS, {"state": "streaming", "rows": 9}) == (False, True)
+    assert take(SOURCE, {**RUNS, "events": 4}) == (False, True)
+    assert take(ORDERS, {"state": "streaming", "reason": reason}) == (True, True)
+    assert take(ORDERS, {"state": "queued"}) == (True, True)
+    assert take(ORDERS, None) == (True, True)
+    assert take(ORDERS, {"state": "queued"}) == (True, True)
+    assert take(SOURCE, {"state": "recovering"}) == (True, True)
+    assert take(SOURCE, {"state": "recovering", "error": reason}) == (True, True)
+    before = half.version
+    made.forget("shop")
+    made.apply(SOURCE.encode(), encode(RUNS, 4), 4)
+    assert made.half("shop", Half.SOURCE).version > before, "or a page would take it for the old one"
+
+
 @pytest.mark.parametrize("state", HalfState)
 def test_a_half_that_runs_and_says_nothing_is_silent(state: HalfState) -> None:
     half = board((SOURCE, {"state": state.value}, 0)).half("shop", Half.SOURCE)

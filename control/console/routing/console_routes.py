@@ -32,12 +32,13 @@ from wrackline.control.console.log.log_routes import add_log
 from wrackline.control.console.make.asking_routes import add_asking
 from wrackline.control.console.make.make_routes import DraftPages, add_make
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
-from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
+from wrackline.control.console.pipeline_page import pipeline_page
 from wrackline.control.console.pipelines_page import bulk_note, pipelines_page
 from wrackline.control.console.routing.bulk_routes import add_bulk
 from wrackline.control.console.routing.login_routes import add_login
 from wrackline.control.console.rows.rows_routes import add_rows
 from wrackline.control.console.shapes.shapes_routes import add_shapes
+from wrackline.control.console.table_layout import TableChoice, TableLayouts
 from wrackline.control.console.table_page import table_page
 from wrackline.control.console.workers.workers_routes import add_workers
 from wrackline.control.plane.draft_service import DraftService
@@ -104,6 +105,8 @@ def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRou
 
 
 def _add_pages(made: APIRouter, pages: PageFrame) -> None:
+    layouts = TableLayouts()
+
     @made.get("")
     def bare() -> Response:
         """Send to the first page."""
@@ -114,9 +117,12 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
         request: Request, state: str = "", q: str = "", did: str = "", done: int = 0, refused: int = 0
     ) -> Response:
         """Show all pipelines, and what was asked of some of them."""
+        version = pages.version(request, *pages.crew.names())
+        if (same := pages.same(request, version)) is not None:
+            return same
         found = pipelines_page(pages.listed(), state, q)
         note = bulk_note(did, done, refused)
-        return pages.page(request, "pipelines.html", page=found, state=state, q=q, note=note)
+        return pages.page_of(request, version, "pipelines.html", page=found, state=state, q=q, note=note)
 
     @made.get("/p/{name}")
     def pipeline(
@@ -128,18 +134,26 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
         figure: str = "",
     ) -> Response:
         """Show a pipeline."""
+        version = pages.version(request, name)
+        if (same := pages.same(request, version)) is not None:
+            return same
+        choice = TableChoice(q, tone, page, figure)
         with pages.seen(name) as (one, board):
-            shown = pipeline_page(one, board.halves, TableChoice(q, tone, page, figure), now_ms())
-        return pages.page(request, "pipeline.html", page=shown, figures=FIGURES)
+            layout = layouts.of(name, board.halves, choice, now_ms())
+            shown = pipeline_page(one, board.halves, layout, choice, now_ms())
+        return pages.page_of(request, version, "pipeline.html", page=shown, figures=FIGURES)
 
     @made.get("/p/{name}/t/{table}")
     def table(request: Request, name: str, table: str) -> Response:
         """Show a table."""
+        version = pages.version(request, name)
+        if (same := pages.same(request, version)) is not None:
+            return same
         with pages.seen(name) as (one, board):
             shown = table_page(name, table, board.halves, now_ms(), has_target=one.target is not None)
         if shown is None:
             return pages.page(request, "missing.html", 404, what=f"table {shown_name(table)} of {name}")
-        return pages.page(request, "table.html", page=shown)
+        return pages.page_of(request, version, "table.html", page=shown)
 
     @made.get("/p/{name}/settings")
     def settings(request: Request, name: str) -> Response:

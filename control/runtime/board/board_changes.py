@@ -5,7 +5,8 @@ was written before; the half's own at least every `ALIVE_S` seconds, which is it
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from enum import Enum
+from typing import Final, NamedTuple, TypeVar
 
 import orjson
 
@@ -13,6 +14,21 @@ from wrackline.schemas.kafka.board_records import ALIVE_S, BoardKey, Document, H
 
 Record = tuple[bytes, bytes | None]
 _GONE: Final = b"null"  # what is written of a table that no longer exists
+_Table = TypeVar("_Table")
+_AT_ONCE: Final = 200  # tables; more of them wait for the next look at all figures
+
+
+class LookScope(Enum):
+    """What a look is at."""
+
+    ALL = "all"  # all tables
+    FIGURES = "figures"  # tables that may have changed since the last look
+    STATES = "states"  # tables whose state has changed; all figures of the half are as they were
+
+
+def urgent(tables: frozenset[_Table]) -> frozenset[_Table]:
+    """Return the tables to report before the others: few, or none, so that a storm makes no more records."""
+    return tables if len(tables) <= _AT_ONCE else frozenset()
 
 
 class HalfLook(NamedTuple):

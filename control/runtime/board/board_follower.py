@@ -10,12 +10,14 @@ import logging
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Event, RLock, Thread
 from typing import Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from wrackline.control.runtime.board.board_reader import board_slot
+from wrackline.control.runtime.board.board_summary import BoardVersion, board_version
 from wrackline.control.runtime.board.receipt_fold import ReceiptFold
 from wrackline.control.runtime.ground.pipeline_access import group_of
 from wrackline.control.runtime.ground.times import now_ms
@@ -125,10 +127,13 @@ class BoardFollower:
         """Yield both halves of a pipeline as they are now; a page of many tables keeps nobody waiting."""
         with self._lock:
             known = {half: self._board.half(pipeline, half) for half in Half}
-            copies = {
-                half: HalfBoard(one.report, one.heard_ms, dict(one.tables)) for half, one in known.items()
-            }
+            copies = {half: replace(one, tables=dict(one.tables)) for half, one in known.items()}
         yield copies
+
+    def version(self, pipeline: str) -> BoardVersion:
+        """Return numbers that are others once a pipeline's board says something else."""
+        with self._lock:
+            return board_version({half: self._board.half(pipeline, half) for half in Half})
 
     def receipts(self, pipeline: str) -> Sequence[Receipt]:
         """Return the newest requests of a pipeline."""

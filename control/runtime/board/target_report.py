@@ -8,9 +8,9 @@ from threading import Lock
 
 from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.status import table_documents
-from wrackline.control.runtime.board.board_changes import HalfLook
+from wrackline.control.runtime.board.board_changes import HalfLook, LookScope, urgent
 from wrackline.control.runtime.board.half_standing import HalfStanding
-from wrackline.schemas.kafka.board_records import HalfBoard, HalfState
+from wrackline.schemas.kafka.board_records import Document, HalfBoard, HalfState
 
 
 class TargetReport:
@@ -23,6 +23,7 @@ class TargetReport:
         self.standing = HalfStanding(hears)
         self._kind, self._figures = kind, figures
         self._begun, self._lock = False, Lock()
+        self._reached: Document = {}  # at the last look at all figures
 
     def begins(self) -> None:
         """Take that it merges from now on."""
@@ -30,17 +31,21 @@ class TargetReport:
             self._begun = True
             self.standing.becomes(HalfState.RUNNING)
 
-    def look(self, whole: bool) -> HalfLook:  # noqa: FBT001 - the board's writer calls it so
-        """Return the half, and all of its tables or those that have changed."""
+    def look(self, scope: LookScope) -> HalfLook:
+        """Return the half, and those of its tables that the look is at."""
         figures = self._figures
         with self._lock:  # an end that came meanwhile must not be replaced
             if self._begun:
                 away = figures.outage
                 self.standing.becomes(HalfState.RUNNING if away is None else HalfState.RECOVERING, away)
-        half = {**self.standing.document(), "target": self._kind, "outages": figures.outages}
-        half["through_ms"] = figures.through_ms  # before the tables are asked whether they are current
-        changed = figures.take_changed()
-        return HalfLook(half, table_documents(figures, None if whole else changed))
+        if scope is LookScope.STATES:  # a later moment would count for tables that are not looked at
+            topics: frozenset[str] | None = urgent(figures.take_states())
+        else:
+            self._reached = {"outages": figures.outages, "through_ms": figures.through_ms}
+            changed = figures.take_changed()  # after the moment: whether they are current is as of then
+            topics = None if scope is LookScope.ALL else changed
+        half = {**self.standing.document(), "target": self._kind, **self._reached}
+        return HalfLook(half, table_documents(figures, topics))
 
     def earlier(self, half: HalfBoard) -> None:
         """Take what an earlier process has reported: a table that is stuck since then stays so."""

@@ -75,6 +75,13 @@ class BoardView(NamedTuple):
     history: PipelineHistory
 
 
+class ViewVersion(NamedTuple):
+    """Of all that a page of a pipeline is made of; `figures` change more often than the states."""
+
+    states: int
+    figures: tuple[int, int]
+
+
 class WorkerViews:
     """Looks at these pipelines; any thread may ask."""
 
@@ -104,6 +111,12 @@ class WorkerViews:
         has_target = self._follow(name).target is not None
         with self._boards.held(name) as halves:
             return pipeline_status(name, halves, now_ms(), has_target=has_target)
+
+    def version(self, name: str) -> ViewVersion:
+        """Return numbers that are others once a pipeline's board says something else."""
+        self._follow(name)
+        board, history = self._boards.version(name), self._histories.get(name)
+        return ViewVersion(board.states, (board.all, 0 if history is None else history.last_ms))
 
     @contextmanager
     def board(self, name: str) -> Iterator[BoardView]:

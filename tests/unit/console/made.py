@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,7 +29,7 @@ from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint, open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.services.offsets import PastPosition
-from wrackline.control.runtime.worker.pipeline_views import BoardView, Followed
+from wrackline.control.runtime.worker.pipeline_views import BoardView, Followed, ViewVersion
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
@@ -112,6 +113,8 @@ class MadeViews:
         self.letters = made_letters.MadeDesk()
         self.requests: dict[str, Sequence[Receipt]] = {}
         self.sent: list[tuple[str, bytes]] = []
+        self.still: ViewVersion | None = None  # None: each look finds another board
+        self._looks = count(1)
 
     def brokers(self, name: str) -> str:
         if name not in self.boards:
@@ -153,10 +156,17 @@ class MadeViews:
             raise NO_CONNECTOR(name=name)
         self.sent.append((name, body))
 
+    def version(self, name: str) -> ViewVersion:
+        if name not in self.boards:
+            raise NO_CONNECTOR(name=name)
+        return self.still or ViewVersion(next(self._looks), (0, 0))
+
     @contextmanager
     def board(self, name: str) -> Iterator[BoardView]:
         if name not in self.boards:
             raise NO_CONNECTOR(name=name)
+        for half in self.boards[name].halves.values():
+            half.states = next(self._looks)
         yield self.boards[name]
 
 

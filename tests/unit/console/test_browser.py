@@ -156,6 +156,29 @@ def test_a_page_renews_itself_where_it_stands(browser: Open) -> None:
         assert driver.execute_script("return window.stays"), "nothing was loaded anew"
 
 
+def test_what_has_changed_is_replaced_and_the_rest_stays(browser: Open) -> None:
+    driver = browser()
+    views = MadeViews({"shop": busy(3)})
+    tables = views.boards["shop"].halves[Half.TARGET].tables
+    with served(MadeCrew({"shop": RUNS}), views) as door:
+        driver.get(f"http://127.0.0.1:{door.port}/console/p/shop")
+        mark = "return document.getElementById('mark').dataset.mark"
+        row = "return document.getElementById('row-shop.public.orders').textContent"
+        for count in (111_111, 222_222):  # the second answer follows from the mark of the first
+            before = driver.execute_script(mark)
+            tables["shop.public.orders"] = {**tables["shop.public.orders"], "events": {"u": count}}
+            wait_until(lambda count=count: f"{count:,}" in driver.execute_script(row), patience=15)  # type: ignore[misc]
+            assert driver.execute_script(mark) != before
+        assert len(driver.find_elements("css selector", "main")) == 1
+        assert len(driver.find_elements("css selector", "tbody > tr[id]")) == 3
+        assert driver.find_elements("css selector", "hx-partial, template") == []
+        fetched = "e => e.initiatorType === 'fetch' && e.decodedBodySize > 0"
+        sizes = f"performance.getEntriesByType('resource').filter({fetched}).map(e => e.decodedBodySize)"
+        whole = driver.execute_script("return document.getElementById('main').outerHTML.length")
+        assert max(driver.execute_script(f"return {sizes}")) < whole / 2
+        assert [one["message"] for one in driver.get_log("browser")] == []
+
+
 def test_keys_and_buttons_do_what_they_say(browser: Open) -> None:
     driver = browser()
     crew, views = crowd()

@@ -29,6 +29,7 @@ from wrackline.control.cli.terminal.status_text import (
     unknown_tables,
 )
 from wrackline.control.cli.terminal.status_watch import picture, watch
+from wrackline.control.runtime.board.board_changes import LookScope
 from wrackline.control.runtime.board.target_report import TargetReport
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.services import requests
@@ -89,7 +90,7 @@ def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Ma
     figures.went(outage)
     report = TargetReport("iceberg", figures)
     report.begins()
-    half, found, _ = report.look(True)
+    half, found, _ = report.look(LookScope.ALL)
     aged = {name: {**(table or {}), "freshness_ms": None} for name, table in found.items()}
     aged["shop.public.orders"]["freshness_ms"] = 2_400
     told: Mapping[str, Any] = orjson.loads(orjson.dumps({**half, "began_ms": 0, "tables": aged}))
