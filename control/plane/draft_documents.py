@@ -51,16 +51,21 @@ def draft(draft_id: str, stored: StoredDraft, form: str | None = None) -> dict[s
         "by": one.by,
         "form": wanted,
         "config": forms.shown(wanted),
-        "ignored": [
-            {
-                "property": each.place,
-                "why": each.reason.why,
-                "hint": each.reason.hint,
-                "harmless": each.reason.harmless,
-            }
-            for each in forms.ignored
-        ],
+        "ignored": ignored(forms),
     }
+
+
+def ignored(forms: DraftForms) -> list[dict[str, Any]]:
+    """Name the properties without effect."""
+    return [
+        {
+            "property": each.place,
+            "why": each.reason.why,
+            "hint": each.reason.hint,
+            "harmless": each.reason.harmless,
+        }
+        for each in forms.ignored
+    ]
 
 
 def table_page(tables: Sequence[Mapping[str, Any]], search: str, limit: int, after: int) -> dict[str, Any]:

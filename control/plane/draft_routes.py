@@ -5,6 +5,7 @@
     POST                    …/drafts/{id}/listTables, describeTable, assessPipeline, assessTable
     POST                    /v1/contexts/{ns}/listTables, …     configuration in the body
     POST                    /v1/contexts/{ns}/drafts/{id}/deploy      ours
+    PUT                     /v3/namespaces/{ns}/apps/{name}           the same without a draft
 
 In: what can be done with drafts.  Out: routes.  `If-Match` with the ETag of what was read keeps two editors
 from overwriting each other: the later one gets 412 and both texts.
@@ -30,6 +31,9 @@ from wrackline.schemas.redaction import shown_name
 _WISHES: Final = {"RUNNING": DesiredState.RUN, "PAUSED": DesiredState.PAUSE, "STOPPED": DesiredState.STOP}
 _DRAFT: Final = frozenset({"name", "config"})
 _TABLE: Final = frozenset({"name", "config", "database", "schema", "table", "probe"})
+_APP: Final = frozenset({"config"})
+_WITHOUT_EFFECT: Final = frozenset({"artifact", "description", "principal", "change", "parentVersion"})
+_NOT_KEPT: Final = "a connector has no such property"
 _DEPLOY: Final = frozenset({"accept", "initial_state"})
 Question = Callable[[DraftSubject, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 Limit = Annotated[int, Query(ge=1, le=10_000)]
@@ -43,7 +47,24 @@ def routes(service: DraftService) -> APIRouter:
     _add_tables(made, service)
     for name, question in _questions(service).items():
         _add_question(made, service, name, question)
-    return made
+    whole = APIRouter(default_response_class=Answer)
+    whole.include_router(made)
+
+    @whole.put("/v3/namespaces/{ns}/apps/{name}")
+    async def put_app(ns: str, name: str, request: Request) -> Response:
+        """Make a connector that is stopped, or give it other settings."""
+        service.enter(ns)
+        sent = await _body(request)
+        refuse_unknown(sent, _APP | _WITHOUT_EFFECT)
+        made = await run_in_threadpool(service.put_app, name, sent)
+        other = [
+            {"property": one, "why": _NOT_KEPT, "hint": "", "harmless": True}
+            for one in sent
+            if one not in _APP
+        ]
+        return Answer(made | {"ignored": [*made["ignored"], *other]})
+
+    return whole
 
 
 def _add_drafts(made: APIRouter, service: DraftService) -> None:

@@ -31,9 +31,11 @@ from wrackline.control.runtime.rest.model.drafts import (
     refuse_changed,
 )
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
+from wrackline.control.runtime.rest.routes.connector_routes import BY_FILE
 from wrackline.control.runtime.rest.routes.write_routes import good_settings
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.kafka.draft_records import DRAFT_ID, Draft, StoredDraft
+from wrackline.schemas.language.findings import Severity
 from wrackline.schemas.redaction import shown_name
 
 _FRESH_S: Final = 30.0  # seconds that an answer is valid
@@ -163,6 +165,24 @@ class DraftService:
             raise NOT_ACCEPTED(draft=shown, ids=", ".join(left), quoted=quoted)
         deploy = self._access.drafts.deploy  # of what was assessed, and nothing newer
         return dict(await run_in_threadpool(deploy, draft_id, found.tag, settings, wish))
+
+    def put_app(self, name: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Make a pipeline that is stopped, as CDAP makes an application, or give it other settings.
+
+        No server is asked: CDAP assesses a draft, and never an application.
+        """
+        group = self._access.group
+        if group is None:
+            raise BY_FILE(method="PUT of an application")
+        new, config = name not in group.names(), draft_documents.sent_config(sent)
+        known = None if new else DraftForms.of(group.stored_settings(name), name)
+        whole = storable_config(config, name, known, typed=self._access.drafts.typed_secrets)
+        forms = DraftForms.of(whole, name)
+        if wrong := [one for one in forms.findings if one.severity is Severity.ERROR]:
+            raise NOT_DRAFT(why=wrong[0].description)
+        settings, _ = good_settings(self._access.check, name, forms.settings)
+        group.put(name, settings, DesiredState.STOP, new=new)
+        return {"name": name, "ignored": draft_documents.ignored(forms)}
 
     def _good(self, name: str, settings: Mapping[str, str]) -> Mapping[str, str]:
         good, _ = good_settings(self._access.check, name, settings)

@@ -11,13 +11,14 @@ import pytest
 import requests
 
 from tests.fakes.drafts import MadeAnswers, made_access
-from tests.fakes.group import DEFAULTS
+from tests.fakes.group import DEFAULTS, FakeGroup
 from wrackline.control.plane import draft_routes
 from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.files.file_drafts import FileDrafts
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.group import config_records
 from wrackline.control.runtime.group.config_records import GroupConfig
+from wrackline.control.runtime.rest.contexts import app_routes
 from wrackline.control.runtime.rest.model import drafts as of_drafts
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK, RestSettings
@@ -230,6 +231,104 @@ def test_a_draft_of_a_pipeline_that_is_there_or_is_not_valid_is_not_deployed(doo
         400,
         "draft.not_a_draft",
     )
+
+
+STAGES = {
+    "stages": [
+        {
+            "name": "db",
+            "plugin": {
+                "name": "postgres",
+                "type": "cdcSource",
+                "properties": {
+                    "host": "db",
+                    "user": "u",
+                    "password": "${env:WRACKLINE_PW}",
+                    "database": "shop",
+                    "sslMode": "verify-full",
+                    "artifact": "0.1",
+                },
+            },
+        }
+    ],
+    "tables": [{"database": "shop", "schema": "public", "table": "orders"}],
+}
+
+
+@pytest.fixture
+def apps(tmp_path: Path) -> Iterator[tuple[str, FakeGroup, MadeAnswers]]:
+    """A worker of a group: the address of its application `shop`, and what is behind it."""
+    group = FakeGroup()
+    group.resolver = Resolver(Allowed.from_environment({"WRACKLINE_PW": CANARY}), {"WRACKLINE_PW": CANARY})
+    access, answers = made_access(tmp_path / "drafts", group.names, group.check, group=group)
+    routes = [draft_routes.routes(DraftService(access)), app_routes.routes(group, group)]
+    with open_endpoint(RestSettings(0), routes, tell=print) as opened:
+        yield f"http://{LOOPBACK}:{opened.port}/v3/namespaces/default/apps/shop", group, answers
+
+
+def test_an_application_is_made_stopped_started_changed_and_asks_no_server(
+    apps: tuple[str, FakeGroup, MadeAnswers],
+) -> None:
+    app, group, answers = apps
+    artifact = {"name": "delta-app", "version": "0.1.0", "scope": "SYSTEM"}
+    made = requests.put(app, json={"artifact": artifact, "config": STAGES}, timeout=30)
+    assert made.status_code == 200, made.text
+    assert "artifact" in {one["property"] for one in made.json()["ignored"]}
+    settings = dict(group.stored_settings("shop"))
+    assert (settings["database.hostname"], settings["connector.class"]) == ("db", "postgres")
+    assert requests.get(f"{app}/workers/DeltaWorker/status", timeout=30).json() == {"status": "STOPPED"}
+    requests.post(f"{app}/workers/DeltaWorker/start", timeout=30)
+    group.put("shop", {**settings, "database.password": "typed"}, None)
+    changed = {**FLAT, "database.port": "5433", "database.password": "***"}
+    again = requests.put(app, json={"config": changed}, timeout=30)
+    assert again.status_code == 200, again.text
+    assert group.stored_settings("shop")["database.port"] == "5433"
+    assert group.stored_settings("shop")["database.password"] == "typed", "the stars stand for it"
+    assert group.standing("shop").state.value == "RUNNING", "a change does not stop it"
+    assert answers.asked == []
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"config": {**FLAT, "database.password": CANARY}}, (400, "draft.typed_secret")),
+        ({"config": {**FLAT, "database.password": "***"}}, (400, "draft.masked")),
+        ({"config": {**FLAT, "database.port": "many"}}, (400, "rest.invalid")),
+        ({"config": {**FLAT, "name": "other"}}, (400, "rest.other_name")),
+        (
+            {"config": {"stages": STAGES["stages"], "settings": {"slot.name": "${run}"}}},
+            (400, "draft.not_a_draft"),
+        ),
+        ({"config": FLAT, "drop": "all"}, (400, "draft.not_a_draft")),
+        ({}, (400, "draft.not_a_draft")),
+    ],
+)
+def test_what_is_no_application_makes_no_connector(
+    apps: tuple[str, FakeGroup, MadeAnswers], body: dict[str, Any], expected: tuple[int, str]
+) -> None:
+    app, group, _ = apps
+    assert code(requests.put(app, json=body, timeout=30)) == expected
+    assert group.names() == []
+
+
+def test_files_define_pipelines_so_no_application_is_put_and_other_paths_say_what_there_is(
+    door: Door, apps: tuple[str, FakeGroup, MadeAnswers]
+) -> None:
+    of_files = door.url.replace("/v1/contexts/", "/v3/namespaces/") + "/apps/shop"
+    assert code(requests.put(of_files, json={"config": FLAT}, timeout=30)) == (405, "rest.by_file")
+    app, _, _ = apps
+    for method, path, status in (
+        ("PUT", "/workers/DeltaWorker/start", 405),
+        ("POST", "", 405),
+        ("POST", "/workers/Other/start", 404),
+        ("PUT", "/../../other/apps/shop", 404),
+        ("PUT", "/versions/1", 404),
+    ):
+        told = requests.request(method, app + path, json={"config": FLAT}, timeout=30)
+        assert (told.status_code, "GET /openapi.json" in told.json()["hint"]) == (status, True), (
+            method,
+            path,
+        )
 
 
 @pytest.mark.parametrize("name", secret_refs.WIDENING)

@@ -292,6 +292,12 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /v3/namespaces/{ns}/apps/{name}": RouteDescription(
         "Describe a connector as an application", {200: "Application"}
     ),
+    "PUT /v3/namespaces/{ns}/apps/{name}": RouteDescription(
+        "Make a stopped connector of stages or settings, or give it other settings",
+        {200: "MadeApplication"},
+        "SentApplication",
+        errors=_CHANGES,
+    ),
     "DELETE /v3/namespaces/{ns}/apps/{name}": RouteDescription(
         "Delete a connector; its positions are kept", {200: None}, errors=(_BY_FILE,)
     ),
