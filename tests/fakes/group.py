@@ -16,6 +16,7 @@ from wrackline.control.runtime.rest.model.connectors import (
     GroupMember,
     refuse_existing,
 )
+from wrackline.control.runtime.rest.model.kept_answers import AnswersInMemory
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
@@ -34,12 +35,13 @@ PAST = [
 Partition = frozenset[tuple[str, str]]
 
 
-class FakeGroup:
+class FakeGroup(AnswersInMemory):
     """Keeps what it is given."""
 
     worker, cluster, group_id = WORKER, "kafka-1", "prod"
 
     def __init__(self) -> None:
+        super().__init__()
         self.coordinator: str | WracklineError | None = None
         self.looked = Event()  # a caller asked which worker writes
         self.resolver = Resolver(Allowed(), {})

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.group import config_records
 from wrackline.control.runtime.group.config_records import SLOTS, Change, Connector, is_draft
 from wrackline.control.runtime.group.coordinator_writer import PATIENCE, CoordinatorWriter
@@ -36,6 +37,7 @@ from wrackline.control.runtime.rest.model.connectors import (
     GroupMember,
     refuse_existing,
 )
+from wrackline.control.runtime.rest.model.kept_answers import KeptAnswer, too_old
 from wrackline.control.runtime.services.offsets import (
     OffsetsService,
     PastPosition,
@@ -237,6 +239,19 @@ class GroupConnectors:
         """Let nobody else decide or write until the block ends."""
         with self._lock:
             yield
+
+    def find_answer(self, key: str) -> KeptAnswer | None:
+        """Return what was answered to a request that is done once, if it still counts."""
+        found = self._hands.answers().get(key)
+        return found if found is not None and found.counts(now_ms()) else None
+
+    def keep_answer(self, key: str, answer: KeptAnswer | None) -> None:
+        """Keep an answer, and forget those that are too old; None: forget it."""
+        with self._lock:
+            old = [] if answer is None else too_old(self._hands.answers(), key)
+            changes = {one: config_records.answer_record(one, None) for one in old}
+            changes[key] = config_records.answer_record(key, answer)
+            self.write("an Idempotency-Key", list(changes.values()), lambda _: True)
 
     def remove(self, name: str) -> None:
         """Forget a connector; its positions stay."""

@@ -29,6 +29,7 @@ from wrackline.control.runtime.rest.model.connect_documents import (
     ConnectorState,
 )
 from wrackline.control.runtime.rest.model.connectors import GroupMember
+from wrackline.control.runtime.rest.model.kept_answers import KeptAnswer
 from wrackline.control.runtime.worker.pipeline_tasks import asks_for_target, task_key, task_of
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
@@ -167,6 +168,11 @@ class WorkerTasks:
         """The group's drafts, by their ids."""
         with self._lock:
             return dict(self._config.drafts)
+
+    def answers(self) -> Mapping[str, KeptAnswer]:
+        """The answers to requests that are done once."""
+        with self._lock:
+            return dict(self._config.answers)
 
     def standing(self, connector: Connector) -> ConnectorState:
         """Return the states of a connector's tasks, wherever they run."""

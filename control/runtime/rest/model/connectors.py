@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.kept_answers import KeptAnswers
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
@@ -118,7 +119,7 @@ class Connectors(Protocol):
         ...
 
 
-class WritableConnectors(Connectors, Protocol):
+class WritableConnectors(Connectors, KeptAnswers, Protocol):
     """A crew whose connectors are made by REST.  For an unknown name it raises NO_CONNECTOR."""
 
     cluster: str  # the id of the Kafka that the group keeps its records in
