@@ -44,6 +44,7 @@ class FakeGroup(AnswersInMemory):
         super().__init__()
         self.coordinator: str | WracklineError | None = None
         self.looked = Event()  # a caller asked which worker writes
+        self.ended: dict[str, int] = {}  # sessions
         self.resolver = Resolver(Allowed(), {})
         self.asked: list[str] = []  # what reached it, in order
         self._configs: dict[str, dict[str, str]] = {}
@@ -58,6 +59,12 @@ class FakeGroup(AnswersInMemory):
 
     def session_secret(self) -> bytes:
         return b"a secret of the group"
+
+    def end_session(self, session: str, until_s: int) -> None:
+        self.ended[session] = until_s
+
+    def is_session_ended(self, session: str) -> bool:
+        return session in self.ended
 
     def names(self) -> Sequence[str]:
         return list(self._configs)

@@ -142,6 +142,14 @@ class GroupConnectors:
         office = self._hands.office()
         return b"" if office is None else office.secret.encode()
 
+    def end_session(self, session: str, until_s: int) -> None:
+        """Have all workers of the group refuse a session of the console."""
+        self._hands.end_session(session, until_s)
+
+    def is_session_ended(self, session: str) -> bool:
+        """Whether some worker has ended a session."""
+        return self._hands.is_session_ended(session)
+
     @property
     def writes(self) -> bool:
         """Whether this worker is the coordinator."""

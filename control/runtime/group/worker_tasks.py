@@ -169,6 +169,19 @@ class WorkerTasks:
         with self._lock:
             return dict(self._config.drafts)
 
+    def end_session(self, session: str, until_s: int) -> None:
+        """Report that a session has ended, and that older ones need no record any more."""
+        with self._lock:
+            over = [one for one, until in self._heard.ended.items() if until <= time.time()]
+            self._report(status_records.session_ended(session, until_s))
+            for one in over:
+                self._report(status_records.session_over(one))
+
+    def is_session_ended(self, session: str) -> bool:
+        """Whether some worker has reported that a session has ended."""
+        with self._lock:
+            return session in self._heard.ended
+
     def answers(self) -> Mapping[str, KeptAnswer]:
         """The answers to requests that are done once."""
         with self._lock:

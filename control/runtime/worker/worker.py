@@ -200,8 +200,7 @@ def serve_rest(
     if group is not None:
         within.insert(0, Middleware(Forward, elsewhere=group.elsewhere, tls=client_tls(rest)))
     cluster = None if group is None else group.cluster
-    secret = None if group is None else group.session_secret
-    with open_endpoint(rest, routes, reports.tell, within, cluster=cluster, session_secret=secret) as door:
+    with open_endpoint(rest, routes, reports.tell, within, cluster=cluster, shared=group) as door:
         yield door
 
 
