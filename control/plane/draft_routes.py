@@ -26,8 +26,10 @@ from wrackline.control.runtime.rest.model.drafts import ANY, CHANGED, NEW, NOT_D
 from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.draft_records import MOST_DRAFTS
 from wrackline.schemas.redaction import shown_name
 
+DRAFTS: Final = "/v1/contexts/{ns}/drafts"
 _WISHES: Final = {"RUNNING": DesiredState.RUN, "PAUSED": DesiredState.PAUSE, "STOPPED": DesiredState.STOP}
 _DRAFT: Final = frozenset({"name", "config"})
 _TABLE: Final = frozenset({"name", "config", "database", "schema", "table", "probe"})
@@ -37,6 +39,8 @@ _NOT_KEPT: Final = "a connector has no such property"
 _DEPLOY: Final = frozenset({"accept", "initial_state"})
 Question = Callable[[DraftSubject, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 Limit = Annotated[int, Query(ge=1, le=10_000)]
+Page = Annotated[int, Query(ge=1, le=MOST_DRAFTS)]
+DraftId = Annotated[str, Query(max_length=100)]
 After = Annotated[int, Query(ge=0)]
 
 
@@ -69,10 +73,12 @@ def routes(service: DraftService) -> APIRouter:
 
 def _add_drafts(made: APIRouter, service: DraftService) -> None:
     @made.get("/drafts")
-    def list_drafts(ns: str) -> Response:
-        """List all drafts."""
+    def list_drafts(ns: str, limit: Page = MOST_DRAFTS, after: DraftId = "") -> Response:
+        """List drafts; CDAP's document has a bare list, so the next page is in a header."""
         service.enter(ns)
-        return Answer(service.list_all())
+        listed, following = service.list_all(limit, after)
+        link = f'<{DRAFTS.format(ns=ns)}?limit={limit}&after={following}>; rel="next"'
+        return Answer(listed, headers={} if following is None else {"Link": link})
 
     @made.get("/drafts/{id}")
     def show(ns: str, id: str, form: str | None = None) -> Response:  # noqa: A002 - the path's name

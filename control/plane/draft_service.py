@@ -34,7 +34,7 @@ from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
 from wrackline.control.runtime.rest.routes.connector_routes import BY_FILE
 from wrackline.control.runtime.rest.routes.write_routes import good_settings
 from wrackline.producers.connect.restart_policy import DesiredState
-from wrackline.schemas.kafka.draft_records import DRAFT_ID, Draft, StoredDraft
+from wrackline.schemas.kafka.draft_records import DRAFT_ID, MOST_DRAFTS, Draft, StoredDraft
 from wrackline.schemas.language.findings import Severity
 from wrackline.schemas.redaction import shown_name
 
@@ -56,6 +56,7 @@ class DraftService:
 
     def __init__(self, access: DraftAccess, answers: AnswerCache | None = None) -> None:
         self._access, self._answers = access, answers or AnswerCache()
+        self._listed: dict[str, tuple[str, dict[str, Any]]] = {}  # documents by id, each with its draft's tag
 
     def enter(self, namespace: str) -> None:
         """Raise unless there is such a namespace."""
@@ -63,10 +64,17 @@ class DraftService:
         if namespace not in known:
             raise NO_NAMESPACE(name=shown_name(namespace), known=", ".join(known))
 
-    def list_all(self) -> list[dict[str, Any]]:
-        """Return all drafts, without secrets."""
+    def list_all(self, limit: int = MOST_DRAFTS, after: str = "") -> tuple[list[dict[str, Any]], str | None]:
+        """Return the drafts after an id, without secrets, and after which id the next page begins, if any."""
         stored = self._access.drafts.stored()
-        return [draft_documents.draft(draft_id, one) for draft_id, one in sorted(stored.items())]
+        known = {draft_id: one for draft_id, one in self._listed.items() if draft_id in stored}
+        ids = sorted(draft_id for draft_id in stored if draft_id > after)
+        for draft_id in ids[:limit]:
+            tag = stored[draft_id].tag
+            if draft_id not in known or known[draft_id][0] != tag:  # to translate one takes a millisecond
+                known[draft_id] = tag, draft_documents.draft(draft_id, stored[draft_id])
+        self._listed = known
+        return [known[draft_id][1] for draft_id in ids[:limit]], ids[limit - 1] if len(ids) > limit else None
 
     def show(self, draft_id: str, form: str | None = None) -> tuple[dict[str, Any], str]:
         """Return a draft, as it was sent or in another form, and its tag."""

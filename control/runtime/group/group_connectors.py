@@ -47,6 +47,7 @@ from wrackline.control.runtime.services.offsets import (
 from wrackline.control.runtime.worker.file_connectors import committed_offsets, existing_topics
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.contract.steps import Saved
+from wrackline.producers.failpoints import reach
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.redaction import shown_name
@@ -339,11 +340,13 @@ class GroupConnectors:
         if not self._holds:
             unknown = NO_COORDINATOR()
             raise unknown
+        reach("group_decided", name)
         try:
             with self._hands.written([one for one in changes if not is_draft(one[0])]):
                 self._pen.write(changes)
         finally:
             self._holds &= self._pen.office is not None  # else it is lost, or must be taken again
+        reach("group_written", name)
         if not self._follower.wait_for(lambda: heard(self._hands.connectors().get(name)), PATIENCE):
             raise NOT_HEARD(name=name, seconds=PATIENCE)
 

@@ -14,6 +14,7 @@ from tests.fakes.drafts import MadeAnswers, made_access
 from tests.fakes.group import DEFAULTS, FakeGroup
 from wrackline.control.plane import draft_routes
 from wrackline.control.plane.draft_service import DraftService
+from wrackline.control.runtime.files import file_drafts
 from wrackline.control.runtime.files.file_drafts import FileDrafts
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.group import config_records
@@ -160,6 +161,43 @@ def test_a_draft_s_file_is_its_owner_s_alone_and_what_is_no_draft_is_passed_over
     (file.parent / "a b.json").write_bytes(file.read_bytes())
     assert [one["id"] for one in door.ask("GET", "/drafts").json()] == ["shop"]
     assert door.put({"config": FLAT}, "link").status_code == 409, "no link is followed"
+
+
+def test_drafts_are_listed_by_pages(door: Door) -> None:
+    for name in ("c", "a", "b", "d"):
+        door.put({"config": FLAT}, name)
+    first = door.ask("GET", "/drafts?limit=3")
+    assert ([one["id"] for one in first.json()], first.links["next"]["url"]) == (
+        ["a", "b", "c"],
+        "/v1/contexts/default/drafts?limit=3&after=c",
+    )
+    door.ask("DELETE", "/drafts/c")  # a page begins after an id, whether it is still there or not
+    last = door.ask("GET", "/drafts?limit=3&after=c")
+    assert ([one["id"] for one in last.json()], last.links) == (["d"], {})
+    assert len(door.ask("GET", "/drafts").json()) == 3, "without a limit all, as CDAP's clients expect"
+    door.put({"config": {**FLAT, "database.port": "5433"}}, "a")
+    assert door.ask("GET", "/drafts").json()[0]["config"]["database.port"] == "5433", "and as they are now"
+    for bad in ("limit=0", "limit=1001", "limit=x", f"after={'x' * 101}"):
+        assert door.ask("GET", f"/drafts?{bad}").status_code == 400
+
+
+def test_a_draft_s_file_is_read_once_for_each_version_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, read = FileDrafts(tmp_path / "drafts", _check_alone), file_drafts._read
+    files: list[str] = []
+    monkeypatch.setattr(file_drafts, "_read", lambda file: files.append(file.name) or read(file))
+    assert kept.stored() == {}
+    for name in ("a", "b"):
+        kept.put(name, Draft(name, 1, 1, "", {}), of_drafts.NEW)
+    files.clear()
+    for _ in range(3):
+        assert set(kept.stored()) == {"a", "b"}
+    assert files == ["b.json"], "the newest one; a was read when b was put"
+    (tmp_path / "drafts" / "a.json").write_bytes(draft_records.write_draft(Draft("by hand", 1, 2, "", {})))
+    assert kept.stored()["a"].draft.name == "by hand"
+    (tmp_path / "drafts" / "b.json").unlink()
+    assert set(kept.stored()) == {"a"}
 
 
 def test_tables_are_listed_by_pages_and_searched(door: Door) -> None:
