@@ -14,9 +14,11 @@ from tests.fakes.drafts import MadeAnswers, made_access
 from tests.fakes.group import DEFAULTS, FakeGroup
 from wrackline.control.plane import draft_routes
 from wrackline.control.plane.draft_service import DraftService
+from wrackline.control.runtime.check.server_check import start_error_finding
 from wrackline.control.runtime.files import file_drafts
 from wrackline.control.runtime.files.file_drafts import FileDrafts
 from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.ground.plain_json import plain_values
 from wrackline.control.runtime.group import config_records
 from wrackline.control.runtime.group.config_records import GroupConfig
 from wrackline.control.runtime.rest.contexts import app_routes
@@ -24,9 +26,11 @@ from wrackline.control.runtime.rest.model import drafts as of_drafts
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK, RestSettings
 from wrackline.control.runtime.worker.worker import _check_alone
+from wrackline.producers.sources.postgres.log.continuity import SLOT_AHEAD
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka import draft_records
 from wrackline.schemas.kafka.draft_records import Draft
+from wrackline.schemas.kafka.login_errors import LOGIN_REFUSED as KAFKA_LOGIN
 from wrackline.schemas.pipelines.pipeline import check, parse
 from wrackline.schemas.settings import secret_refs
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
@@ -222,20 +226,26 @@ def test_an_error_of_the_source_is_the_answer(door: Door) -> None:
     assert code(door.ask("POST", "/listTables", {"config": FLAT})) == (503, "pg.away")
 
 
-def finding(id_: str, severity: str) -> dict[str, str]:
+def finding(id_: str, severity: str) -> dict[str, Any]:
     return dict.fromkeys(("name", "description", "suggestion", "impact"), "x") | {
         "id": id_,
         "severity": severity,
+        "connects": False,
     }
 
 
 def test_an_assessment_parts_the_connection_from_the_features(door: Door) -> None:
-    found = [finding(one, "ERROR") for one in ("kafka.login", "pg.wal_level", "pg.login")]
+    errors = [KAFKA_LOGIN(who="shop", reason="SASL"), SLOT_AHEAD(slot="s", confirmed="0/2", position="0/1")]
+    found = [plain_values(start_error_finding("shop", one)) for one in errors]
+    found.append(finding("pg_target.unreachable", "ERROR") | {"connects": True})
     door.answers.answers["assess_draft"] = {**door.answers.answers["assess_draft"], "findings": found}
     staged = {"stages": [], "settings": FLAT, "odd": 1}
     told = door.ask("POST", "/assessPipeline", {"config": staged}).json()
-    assert [one["id"] for one in told["connectivityProblems"]] == ["kafka.login", "pg.login"]
-    assert [one["id"] for one in told["featureProblems"]] == ["pg.wal_level", "cdap.property_ignored"]
+    assert [one["id"] for one in told["connectivityProblems"]] == [
+        "kafka.login_refused",
+        "pg_target.unreachable",
+    ]
+    assert [one["id"] for one in told["featureProblems"]] == ["pg.slot_ahead", "cdap.property_ignored"]
 
 
 def test_a_draft_is_deployed_once_errors_are_gone_and_warnings_confirmed(door: Door) -> None:
