@@ -126,12 +126,12 @@ class Away:
 def test_lines_wait_while_kafka_is_away_and_the_newest_are_sent_in_their_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    broker, tries = Away(), count()
-    failed = Event()
+    broker, complete, failed = Away(), Event(), Event()
 
-    def prepared(_: TrailWriter) -> Away:
-        if next(tries) < 2:
+    def prepared(writer: TrailWriter) -> Away:
+        if not complete.is_set():
             raise KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+        assert len(writer._waiting) <= KEPT
         failed.set()
         return broker
 
@@ -141,7 +141,8 @@ def test_lines_wait_while_kafka_is_away_and_the_newest_are_sent_in_their_order(
     with open_trail(cast("Client", None), "topic", 90, inf) as put:
         for number in range(KEPT + 7):
             put({"event": "write", "n": number})
-        assert failed.wait(30)
+        complete.set()
+        assert failed.wait(30), "no more are kept"
         put({"event": "write", "n": KEPT + 7})
         broker.back.set()
         numbers = [orjson.loads(broker.came.get(timeout=30))["n"] for _ in range(KEPT)]
