@@ -116,7 +116,7 @@ def add_make(made: APIRouter, shared: DraftPages) -> None:
     def drafts(request: Request) -> Response:
         """Show the drafts."""
         kinds = Installed().kinds("source")
-        return pages.page(request, "drafts.html", drafts=service.list_all(), kinds=kinds)
+        return pages.page(request, "drafts.html", drafts=service.list_all()[0], kinds=kinds)
 
     @made.post("/new")
     async def begin(request: Request) -> Response:

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.group import config_records
 from wrackline.control.runtime.group.config_records import SLOTS, Change, Connector, is_draft
 from wrackline.control.runtime.group.coordinator_writer import PATIENCE, CoordinatorWriter
@@ -36,6 +37,7 @@ from wrackline.control.runtime.rest.model.connectors import (
     GroupMember,
     refuse_existing,
 )
+from wrackline.control.runtime.rest.model.kept_answers import KeptAnswer, too_old
 from wrackline.control.runtime.services.offsets import (
     OffsetsService,
     PastPosition,
@@ -45,6 +47,7 @@ from wrackline.control.runtime.services.offsets import (
 from wrackline.control.runtime.worker.file_connectors import committed_offsets, existing_topics
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.contract.steps import Saved
+from wrackline.producers.failpoints import reach
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.redaction import shown_name
@@ -139,6 +142,14 @@ class GroupConnectors:
         """Return what the keys of the console's sessions are made from, on every worker of the group."""
         office = self._hands.office()
         return b"" if office is None else office.secret.encode()
+
+    def end_session(self, session: str, until_s: int) -> None:
+        """Have all workers of the group refuse a session of the console."""
+        self._hands.end_session(session, until_s)
+
+    def is_session_ended(self, session: str) -> bool:
+        """Whether some worker has ended a session."""
+        return self._hands.is_session_ended(session)
 
     @property
     def writes(self) -> bool:
@@ -238,6 +249,19 @@ class GroupConnectors:
         with self._lock:
             yield
 
+    def find_answer(self, key: str) -> KeptAnswer | None:
+        """Return what was answered to a request that is done once, if it still counts."""
+        found = self._hands.answers().get(key)
+        return found if found is not None and found.counts(now_ms()) else None
+
+    def keep_answer(self, key: str, answer: KeptAnswer | None) -> None:
+        """Keep an answer, and forget those that are too old; None: forget it."""
+        with self._lock:
+            old = [] if answer is None else too_old(self._hands.answers(), key)
+            changes = {one: config_records.answer_record(one, None) for one in old}
+            changes[key] = config_records.answer_record(key, answer)
+            self.write("an Idempotency-Key", list(changes.values()), lambda _: True)
+
     def remove(self, name: str) -> None:
         """Forget a connector; its positions stay."""
         with self._lock:
@@ -316,11 +340,13 @@ class GroupConnectors:
         if not self._holds:
             unknown = NO_COORDINATOR()
             raise unknown
+        reach("group_decided", name)
         try:
             with self._hands.written([one for one in changes if not is_draft(one[0])]):
                 self._pen.write(changes)
         finally:
             self._holds &= self._pen.office is not None  # else it is lost, or must be taken again
+        reach("group_written", name)
         if not self._follower.wait_for(lambda: heard(self._hands.connectors().get(name)), PATIENCE):
             raise NOT_HEARD(name=name, seconds=PATIENCE)
 

@@ -43,6 +43,7 @@ class Notice(NamedTuple):
     about: str
     error: Document
     at_ms: int
+    over: str = ""  # the kind that was noticed, if it is recovered and nothing else of that kind stands
 
 
 def conditions(pipeline: str, halves: Mapping[Half, HalfBoard], at_ms: int) -> dict[Condition, Document]:
@@ -72,9 +73,27 @@ class NoticeRules:
         for condition in self._noticed.keys() - now.keys():
             del self._noticed[condition]
             if RECOVERED in self._wanted:
-                error = {"code": "", "sentence": f"{condition.kind} no longer", "hint": ""}
-                made.append(Notice(self._pipeline, RECOVERED, condition.about, error, at_ms))
+                made.append(_recovery(self._pipeline, condition, now, at_ms))
         return made
+
+
+def recoveries(pipeline: str, now: Mapping[Condition, Document], at_ms: int) -> list[Notice]:
+    """Return a notice for each kind of which nothing stands, whether or not something did before."""
+    return [
+        _recovery(pipeline, Condition(kind, pipeline), now, at_ms)
+        for kind in (FAILED, UNSUPPORTED_DDL, AT_RISK, LETTERS)
+        if not _stands(kind, now)
+    ]
+
+
+def _recovery(pipeline: str, past: Condition, now: Mapping[Condition, Document], at_ms: int) -> Notice:
+    error = {"code": "", "sentence": f"{past.kind} no longer", "hint": ""}
+    over = "" if _stands(past.kind, now) else past.kind
+    return Notice(pipeline, RECOVERED, past.about, error, at_ms, over)
+
+
+def _stands(kind: str, now: Mapping[Condition, Document]) -> bool:
+    return any(one.kind == kind for one in now)
 
 
 def _of_half(pipeline: str, half: Half, known: HalfBoard, at_ms: int) -> Iterator[tuple[Condition, Document]]:

@@ -11,6 +11,7 @@ from wrackline.schemas.settings.value_kinds import (
 )
 
 _GROUP = "Notices"
+_FORMS = ("json", "slack", "pagerduty")
 _KINDS = ("failed", "unsupported_ddl", "at_risk", "letters", "recovered")
 
 NOTIFY = (
@@ -58,12 +59,25 @@ NOTIFY = (
     Setting(
         "notify.form",
         SettingKind.STRING,
-        "What is posted: json for programs, slack for a channel's webhook.",
+        "What is posted: json for programs, slack for a channel's webhook, pagerduty for PagerDuty's Events"
+        " API v2, https://events.pagerduty.com/v2/enqueue.",
         "json",
         Importance.LOW,
         _GROUP,
-        validator=one_of("json", "slack"),
-        recommended=("json", "slack"),
+        validator=one_of(*_FORMS),
+        recommended=_FORMS,
+    ),
+    Setting(
+        "notify.routing.key",
+        SettingKind.PASSWORD,
+        "The integration key of PagerDuty's service, of notify.form = pagerduty.",
+        None,
+        Importance.LOW,
+        _GROUP,
+        validator=not_empty,
     ),
 )
-NOTIFY_NEEDS = (Requirement("notify.secret", "notify.url"),)
+NOTIFY_NEEDS = (
+    Requirement("notify.secret", "notify.url"),
+    Requirement("notify.form", "notify.routing.key", when=("pagerduty",)),
+)

@@ -4,6 +4,8 @@ import io
 from contextlib import closing
 from itertools import count
 from math import inf
+from queue import Queue
+from threading import Event
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -13,10 +15,11 @@ from confluent_kafka import KafkaError, KafkaException
 
 from tests.unit.corpus.worker import exchange, request, working
 from wrackline.control.runtime.board.board_follower import BoardFollower
+from wrackline.control.runtime.logs import trail_writer
 from wrackline.control.runtime.logs.line_rate import LineRate
 from wrackline.control.runtime.logs.lines import also_hear, log_to
 from wrackline.control.runtime.logs.trail_lines import LineChoice, choose_lines
-from wrackline.control.runtime.logs.trail_writer import open_trail
+from wrackline.control.runtime.logs.trail_writer import KEPT, TrailWriter, open_trail
 from wrackline.producers.kafka.client import Client
 
 
@@ -94,6 +97,57 @@ def test_whatever_a_line_holds_its_logger_goes_on() -> None:
     with open_trail(cast("Client", NoKafka()), "topic", 3) as put:
         for odd in ("\udcff", 1 << 70, object(), {7: "x"}):
             put({"event": "e", "line": "a file", "file": odd})
+
+
+class Away:
+    """A producer whose broker takes nothing until `back`; it says so of each line, in order."""
+
+    def __init__(self) -> None:
+        self.back, self.came, self._open = Event(), Queue[bytes](), list[tuple[bytes, Any]]()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def produce(self, _: str, line: bytes, *, partition: int, on_delivery: Any) -> None:
+        assert partition == 0
+        self._open.append((line, on_delivery))
+
+    def poll(self, _: float) -> None:
+        done, self._open = self._open, []
+        for line, delivered in done:
+            if self.back.is_set():
+                self.came.put(line)
+            delivered(None if self.back.is_set() else KafkaError(KafkaError._MSG_TIMED_OUT), None)
+
+    def flush(self, _: float) -> None:
+        self.poll(0)
+
+
+def test_lines_wait_while_kafka_is_away_and_the_newest_are_sent_in_their_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker, complete, failed = Away(), Event(), Event()
+
+    def prepared(writer: TrailWriter) -> Away:
+        if not complete.is_set():
+            raise KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+        assert len(writer._waiting) <= KEPT
+        failed.set()
+        return broker
+
+    monkeypatch.setattr(TrailWriter, "_prepared", prepared)
+    monkeypatch.setattr(trail_writer, "_AGAIN_S", 0.01)
+    monkeypatch.setattr(trail_writer, "_LOOK_S", 0.01)
+    with open_trail(cast("Client", None), "topic", 90, inf) as put:
+        for number in range(KEPT + 7):
+            put({"event": "write", "n": number})
+        complete.set()
+        assert failed.wait(30), "no more are kept"
+        put({"event": "write", "n": KEPT + 7})
+        broker.back.set()
+        numbers = [orjson.loads(broker.came.get(timeout=30))["n"] for _ in range(KEPT)]
+    assert numbers == list(range(8, KEPT + 8))
+    assert broker.came.empty()
 
 
 def test_a_line_of_any_length_takes_no_memory_of_the_worker() -> None:

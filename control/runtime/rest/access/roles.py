@@ -183,6 +183,7 @@ _TABLE: Final = {
         "PUT /connector-plugins/{name}/config/validate",
         "GET /audit",
         f"PUT {_OFFSET}",
+        "PUT /v3/namespaces/{ns}/apps/{name}",
         "DELETE /v3/namespaces/{ns}/apps/{name}",
         "PUT /v1/contexts/{ns}/drafts/{id}",
         "DELETE /v1/contexts/{ns}/drafts/{id}",

@@ -283,6 +283,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             suggestion=TEXT,
             impact=TEXT,
             severity={"type": "string", "enum": ["ERROR", "WARNING", "INFO"]},
+            connects={"type": "boolean", "description": "whether it is about reaching a server at all"},
         ),
         "additionalProperties": True,  # its table and column
     },

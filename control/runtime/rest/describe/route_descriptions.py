@@ -292,6 +292,12 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /v3/namespaces/{ns}/apps/{name}": RouteDescription(
         "Describe a connector as an application", {200: "Application"}
     ),
+    "PUT /v3/namespaces/{ns}/apps/{name}": RouteDescription(
+        "Make a stopped connector of stages or settings, or give it other settings",
+        {200: "MadeApplication"},
+        "SentApplication",
+        errors=_CHANGES,
+    ),
     "DELETE /v3/namespaces/{ns}/apps/{name}": RouteDescription(
         "Delete a connector; its positions are kept", {200: None}, errors=(_BY_FILE,)
     ),
@@ -304,7 +310,15 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/status": RouteDescription(
         "Report the state of a connector's source half", {200: "ProgramStatus"}
     ),
-    "GET /v1/contexts/{ns}/drafts": RouteDescription("List the drafts of pipelines", {200: "Drafts"}),
+    "GET /v1/contexts/{ns}/drafts": RouteDescription(
+        "List the drafts of pipelines; the header Link names the next page",
+        {200: "Drafts"},
+        query={
+            "limit": {"type": "integer", "default": 1000, "minimum": 1, "maximum": 1000},
+            "after": {"type": "string", "default": "", "description": "the id after which the page begins"},
+        },
+        errors=(400,),
+    ),
     "GET /v1/contexts/{ns}/drafts/{id}": RouteDescription(
         "Return a draft; its ETag is for If-Match", {200: "Draft"}, query={"form": _FORM}, errors=(400, 409)
     ),

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from wrackline.control.runtime.rest.access.sessions import SharedSessions
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.kept_answers import KeptAnswers
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
@@ -118,7 +120,7 @@ class Connectors(Protocol):
         ...
 
 
-class WritableConnectors(Connectors, Protocol):
+class WritableConnectors(Connectors, KeptAnswers, SharedSessions, Protocol):
     """A crew whose connectors are made by REST.  For an unknown name it raises NO_CONNECTOR."""
 
     cluster: str  # the id of the Kafka that the group keeps its records in
@@ -126,10 +128,6 @@ class WritableConnectors(Connectors, Protocol):
 
     def elsewhere(self) -> str | None:
         """Return the URL of the worker that writes, None if it is this one; NO_COORDINATOR meanwhile."""
-        ...
-
-    def session_secret(self) -> bytes:
-        """Return what the keys of the console's sessions are made from; empty while it is not known."""
         ...
 
     def stored_settings(self, name: str) -> Mapping[str, str]:
