@@ -7,7 +7,7 @@
     task-<name>-0       {"slot"}                    which partition of <group>-tasks it belongs to
     restart-<name>      {"at", "task"}              a message: nothing of it is kept; no task means all
     draft-default-<id>  {"name", "config", …}       a pipeline that is not made yet (`draft_records.py`)
-    answer-<key>        {"at_ms", "asked", "status", "location", "body"}    to a request that is done once
+    answer-<key>        {"at_ms", "request", "status", "location", "body"}    to a request that is done once
 
 A connector exists when it has its `connector-`, `target-` and `task-` records.  `cut` distinguishes one
 configuration from the next, also for a connector that was deleted and made again.  A record that can't be
@@ -223,7 +223,7 @@ def _read_term(read: Document) -> CoordinatorTerm:
 
 
 def _read_answer(read: Document) -> KeptAnswer:
-    whole = number(read["at_ms"]), text(read["asked"]), number(read["status"])
+    whole = number(read["at_ms"]), text(read["request"]), number(read["status"])
     return KeptAnswer(*whole, text(read["location"]), text(read["body"]))
 
 

@@ -220,7 +220,7 @@ def test_a_group_s_answer_is_read_as_it_was_written() -> None:
     assert fold.answers == {"k": answer}
     fold.apply(*config_records.answer_record("k", None))
     assert fold.answers == {}
-    for bad in (b"[]", b"{}", b'{"at_ms":"x","asked":"","status":1,"location":"","body":""}'):
+    for bad in (b"[]", b"{}", b'{"at_ms":"x","request":"","status":1,"location":"","body":""}'):
         with pytest.raises((ValueError, KeyError, TypeError)):
             fold.apply(b"answer-k", bad)
 

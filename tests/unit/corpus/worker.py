@@ -243,7 +243,7 @@ def writing() -> Iterator[tuple[int, Group]]:
     """Serve a group's REST until the block ends."""
     group = Group()
     group.resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
-    hops = [Middleware(Forward, elsewhere=group.elsewhere, tls=None), Middleware(Once, kept=group)]
+    hops = [Middleware(Forward, elsewhere=group.elsewhere, tls=None), Middleware(Once, answers=group)]
     views = MadeViews({name: busy(3) for name in ("shop", "orders")})
     routes = (
         connector_routes.routes(group),

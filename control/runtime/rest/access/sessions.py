@@ -17,9 +17,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from typing import Final, Protocol
+from typing import Final
 
 from wrackline.control.runtime.rest.access.users_file import User, Users
+from wrackline.control.runtime.rest.model.shared_sessions import SharedSessions
 
 LONGEST_S: Final = 12 * 3600
 IDLE_S: Final = 3600
@@ -39,22 +40,6 @@ class Session:
     id: str
     began: int  # seconds
     used: int
-
-
-class SharedSessions(Protocol):
-    """What the workers of a group have in common; no call waits for Kafka."""
-
-    def session_secret(self) -> bytes:
-        """Return what the keys of sessions are made from; empty while it is not known."""
-        ...
-
-    def end_session(self, session: str, until_s: int) -> None:
-        """Have all workers refuse a session, which ends by itself at that time."""
-        ...
-
-    def is_session_ended(self, session: str) -> bool:
-        """Whether some worker has ended a session."""
-        ...
 
 
 class Sessions:

@@ -5,6 +5,7 @@ connect_documents   Kafka Connect's documents of a connector and its task
 answer              the form of all answers, errors included
 body                a request's body, up to a bound
 kept_answers        answers to requests that are done once
+shared_sessions     what a group's workers have in common of sessions
 sent_settings       settings in a request
 sent_positions      positions in a request
 drafts              the protocol `Drafts`, and what it may refuse

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from wrackline.control.runtime.rest.access.sessions import SharedSessions
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.kept_answers import KeptAnswers
+from wrackline.control.runtime.rest.model.shared_sessions import SharedSessions
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define

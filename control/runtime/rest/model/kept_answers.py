@@ -28,7 +28,7 @@ class KeptAnswer:
     """What was answered to a request; without a status, it was begun and its answer is not known."""
 
     at_ms: int
-    asked: str  # a digest of what was sent
+    request: str  # a digest of it
     status: int = 0
     location: str = ""
     body: str = field(default="", repr=False)

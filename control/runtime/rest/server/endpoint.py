@@ -12,8 +12,9 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 
 from wrackline.control.runtime.rest.access.login import Login
-from wrackline.control.runtime.rest.access.sessions import Sessions, SharedSessions
+from wrackline.control.runtime.rest.access.sessions import Sessions
 from wrackline.control.runtime.rest.access.users_file import UsersFile
+from wrackline.control.runtime.rest.model.shared_sessions import SharedSessions
 from wrackline.control.runtime.rest.server.app import make_app
 from wrackline.control.runtime.rest.server.listener import listen
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings, listen_address

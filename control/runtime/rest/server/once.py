@@ -88,8 +88,8 @@ def has_key(scope: Scope) -> bool:
 class Once:
     """The application, for requests that were not done yet."""
 
-    def __init__(self, app: ASGIApp, kept: KeptAnswers) -> None:
-        self._app, self._kept = app, kept
+    def __init__(self, app: ASGIApp, answers: KeptAnswers) -> None:
+        self._app, self._answers = app, answers
         self._under_way: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,10 +99,10 @@ class Once:
             return
         body = await body_of(Request(scope, receive), MOST)
         try:
-            key, asked = _key_of(scope), _digest(scope["query_string"], body)
-            found = self._known(key, asked)
+            key, request = _key_of(scope), _digest(scope["query_string"], body)
+            found = self._known(key, request)
             if found is None:
-                await self._do(scope, ReplayedBody(body, receive), send, key, asked)
+                await self._do(scope, ReplayedBody(body, receive), send, key, request)
                 return
             answer = _again(found)
         except WracklineError as error:
@@ -110,9 +110,9 @@ class Once:
             answer = error_response(status, error.sentence, error.code, error.hint)
         await answer(scope, receive, send)
 
-    def _known(self, key: str, asked: str) -> KeptAnswer | None:
-        found = self._kept.find_answer(key)
-        if found is not None and found.asked != asked:
+    def _known(self, key: str, request: str) -> KeptAnswer | None:
+        found = self._answers.find_answer(key)
+        if found is not None and found.request != request:
             reused = REUSED()
             raise reused
         if key in self._under_way:
@@ -123,7 +123,7 @@ class Once:
             raise UNKNOWN(when=when.isoformat(timespec="seconds"))
         return found
 
-    async def _do(self, scope: Scope, receive: Receive, send: Send, key: str, asked: str) -> None:
+    async def _do(self, scope: Scope, receive: Receive, send: Send, key: str, request: str) -> None:
         """Do it, and keep its answer; only an error of keeping that it begins prevents that it is done."""
         said: list[Message] = []
 
@@ -132,14 +132,14 @@ class Once:
 
         self._under_way.add(key)
         try:
-            await run_in_threadpool(self._kept.keep_answer, key, KeptAnswer(now_ms(), asked))
+            await run_in_threadpool(self._answers.keep_answer, key, KeptAnswer(now_ms(), request))
             await self._app(scope, receive, say)
             status = said[0]["status"]
             with suppress(WracklineError):  # it stays begun: no repeat of it is done
                 if status in _DONE:
-                    await run_in_threadpool(self._kept.keep_answer, key, _kept(scope, said, asked))
+                    await run_in_threadpool(self._answers.keep_answer, key, _answer_of(scope, said, request))
                 elif status in _CHANGED_NOTHING:
-                    await run_in_threadpool(self._kept.keep_answer, key, None)
+                    await run_in_threadpool(self._answers.keep_answer, key, None)
         finally:
             self._under_way.discard(key)
         for message in said:
@@ -170,14 +170,14 @@ def _digest(*parts: bytes) -> str:
     return hashlib.sha256(b"".join(b"%d:%b" % (len(one), one) for one in parts)).hexdigest()
 
 
-def _kept(scope: Scope, said: list[Message], asked: str) -> KeptAnswer:
+def _answer_of(scope: Scope, said: list[Message], request: str) -> KeptAnswer:
     body = b"".join(message.get("body", b"") for message in said)
     if route_of(scope["method"], scope["path"]) == _REPLAY:
         body = orjson.dumps(without_values(orjson.loads(body)))
     if len(body) > MOST_BYTES:
         body = orjson.dumps({"left_out": f"the first answer had {len(body):,} bytes"})
     location = Headers(raw=said[0]["headers"]).get("location", "")
-    return KeptAnswer(now_ms(), asked, said[0]["status"], location, body.decode())
+    return KeptAnswer(now_ms(), request, said[0]["status"], location, body.decode())
 
 
 def _again(found: KeptAnswer) -> Response:
