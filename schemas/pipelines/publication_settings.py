@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.pipelines.table_lists import TableLists
+from wrackline.schemas.settings.declared.target_settings import TRUNCATE_TABLE
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
 
@@ -35,7 +36,7 @@ def skipped_of_table(settings: Values) -> Callable[[TableId], frozenset[str]]:
     excluded = excluded_changes(settings)
 
     def of(table: TableId) -> frozenset[str]:
-        truncates = {"t"} if "TRUNCATE_TABLE" in excluded.of(table) else set()
+        truncates = {"t"} if TRUNCATE_TABLE in excluded.of(table) else set()
         return skipped.more(table) | truncates
 
     return of

@@ -41,6 +41,39 @@ def test_of_two_rules_that_fit_a_table_the_longer_name_counts() -> None:
     assert [found.of_table(name) for name in ("d.public.orders", "e.public.orders")] == [KEEP, DROP]
 
 
+EXCLUDE, ORDERS = "target.schema.change.exclude", "public.orders"
+BOTH = "DROP_TABLE,RENAME_TABLE"
+
+
+@pytest.mark.parametrize(
+    ("given", "orders", "others"),
+    [
+        ({EXCLUDE: "DROP_TABLE"}, (KEEP, DROP), (KEEP, DROP)),
+        ({EXCLUDE: "rename_table"}, (DROP, KEEP), (DROP, KEEP)),
+        ({f"{EXCLUDE}.{ORDERS}": BOTH}, (KEEP, KEEP), (DROP, DROP)),
+        ({EXCLUDE: BOTH, f"target.drop.behavior.{ORDERS}": "rename"}, (RENAME, RENAME), (KEEP, KEEP)),
+        (
+            {f"{EXCLUDE}.{ORDERS}": "DROP_TABLE", f"target.drop.behavior.{ORDERS}": "rename"},
+            (KEEP, RENAME),
+            (DROP, DROP),
+        ),
+        ({EXCLUDE: "ADD_COLUMN,TRUNCATE_TABLE"}, (DROP, DROP), (DROP, DROP)),
+    ],
+)
+def test_an_excluded_drop_or_rename_keeps_the_copy_and_what_names_the_table_counts_more(
+    given: dict[str, str], orders: tuple[DropBehaviour, ...], others: tuple[DropBehaviour, ...]
+) -> None:
+    values = checked({**GOOD, "target.drop.behavior": "drop", **given}).values
+    assert values is not None
+    found = DropRules.of(values)
+
+    def of_both(table: str) -> tuple[DropBehaviour, ...]:
+        return found.of_table(table), found.of_table(table, renamed=True)
+
+    assert [of_both(name) for name in ("d.public.orders", ORDERS)] == [orders] * 2  # in either naming
+    assert [of_both(name) for name in ("d.public.others", "d.republic.orders")] == [others] * 2
+
+
 def test_a_word_that_is_none_is_refused() -> None:
     for name in ("target.drop.behavior", "target.drop.behavior.public.orders"):
         assert checked({**GOOD, name: "forget"}).values is None
