@@ -9,7 +9,6 @@ In: the settings.  Out: for a table, named by its topic without the server, what
 What names the table counts more than what is for all tables; of two alike, the one that keeps the copy.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -17,7 +16,8 @@ from typing import Self
 
 from wrackline.consumers.contract.target import Capabilities
 from wrackline.schemas.errors import OperatorNeeded, define
-from wrackline.schemas.pipelines.publication_settings import excluded_changes
+from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.pipelines.publication_settings import excluded_changes, naming_of
 from wrackline.schemas.pipelines.table_lists import TableLists
 from wrackline.schemas.settings.declared.target_settings import (
     DROP_AFTER,
@@ -36,7 +36,6 @@ NO_OTHER_NAME = define(
     hint='set it to "keep", or to "drop", which waits for target.drop.after.ms; Iceberg renames tables in a'
     " catalogue of the type rest, hive or glue, and Delta in a warehouse on a disk or HDFS",
 )
-_NOT_IN_TOPICS = re.compile(r"[^a-zA-Z0-9._-]")
 
 
 class DropBehaviour(Enum):
@@ -54,13 +53,14 @@ class DropRules:
     every: DropBehaviour = DropBehaviour.KEEP
     single: Mapping[str, DropBehaviour] = field(default_factory=dict)
     after_ms: int = 0
-    excluded: TableLists = field(default_factory=lambda: TableLists((), ()))
+    excluded: TableLists = field(default_factory=lambda: TableLists((), (), Naming.WRACKLINE))
 
     @classmethod
     def of(cls, values: Values) -> Self:
         """Read the settings."""
+        naming = naming_of(values)
         single = {
-            _NOT_IN_TOPICS.sub("_", named["table"]): DropBehaviour(str(behaviour))
+            ".".join(map(naming.part, named["table"].split("."))): DropBehaviour(str(behaviour))
             for named, behaviour in values.family(DROP_OF_TABLE)
         }
         every, after = DropBehaviour(values.text(DROP_BEHAVIOUR)), values.integer(DROP_AFTER)
@@ -80,7 +80,7 @@ class DropRules:
         """Return what becomes of a table; of two names that fit, the longer one says more."""
         over, _, name = table.rpartition(".")
         change, its = RENAME_TABLE if renamed else DROP_TABLE, TableId("", over.rpartition(".")[2], name)
-        if change in self.excluded.more(its):
+        if change in self.excluded.more_of_copy(its):
             return DropBehaviour.KEEP
         named = [name for name in self.single if table == name or table.endswith(f".{name}")]
         if named:

@@ -24,6 +24,7 @@ def excluded_changes(settings: Values) -> TableLists:
     return TableLists(
         settings.listed("target.schema.change.exclude"),
         settings.family("target.schema.change.exclude.<table>"),
+        naming_of(settings),
     )
 
 
@@ -32,7 +33,7 @@ def skipped_of_table(settings: Values) -> Callable[[TableId], frozenset[str]]:
 
     A target that must not be emptied gets no truncates at all: Kafka would only keep what nobody may apply.
     """
-    skipped = TableLists((), settings.family("skipped.operations.<table>"))
+    skipped = TableLists((), settings.family("skipped.operations.<table>"), naming_of(settings))
     excluded = excluded_changes(settings)
 
     def of(table: TableId) -> frozenset[str]:
