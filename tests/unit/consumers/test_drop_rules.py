@@ -8,6 +8,8 @@ from tests.fakes.target import FakeTarget
 from tests.unit.settings.shop import GOOD, checked
 from wrackline.consumers.contract.drop_rules import DropBehaviour, DropRules
 from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.pipelines.publication_settings import excluded_changes
+from wrackline.schemas.tables.table import TableId
 
 KEEP, RENAME, DROP = DropBehaviour.KEEP, DropBehaviour.RENAME, DropBehaviour.DROP
 
@@ -72,6 +74,28 @@ def test_an_excluded_drop_or_rename_keeps_the_copy_and_what_names_the_table_coun
 
     assert [of_both(name) for name in ("d.public.orders", ORDERS)] == [orders] * 2  # in either naming
     assert [of_both(name) for name in ("d.public.others", "d.republic.orders")] == [others] * 2
+
+
+def test_rules_of_a_table_beyond_ascii_are_those_of_its_topic_whether_escaped_or_not() -> None:
+    given = {f"target.drop.behavior.public.{one}": "drop" for one in ("na\xefve", "my table")}
+    given |= {f"{EXCLUDE}.public.na\xefve": "RENAME_TABLE"}
+    for naming, odd, spaced in (
+        ("wrackline", "na_ve", "my_table"),
+        ("debezium_unicode", "na_u00efve", "my_u0020table"),
+    ):
+        values = checked({**GOOD, "topic.naming": naming, **given}).values
+        assert values is not None
+        found = DropRules.of(values)
+        assert [found.of_table(f"public.{name}") for name in (odd, spaced)] == [DROP, DROP]
+        assert found.of_table(f"public.{odd}", renamed=True) is KEEP
+        assert found.of_table("public.na_u00e8ve", renamed=True) is KEEP  # another table, by the default
+        assert found.of_table(f"public.{spaced}", renamed=True) is DROP
+        excluded = excluded_changes(values)
+        assert excluded.of_copy(TableId("d", "public", odd)) == {"RENAME_TABLE"}
+        assert excluded.of(TableId("d", "public", "na\xefve")) == {"RENAME_TABLE"}
+        assert excluded.of(TableId("d", "public", "na\xe8ve")) == (
+            {"RENAME_TABLE"} if odd == "na_ve" else set()
+        )
 
 
 def test_a_word_that_is_none_is_refused() -> None:
