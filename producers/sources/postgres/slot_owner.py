@@ -22,7 +22,7 @@ SLOT_OF_ANOTHER = define(
     "replication slot {slot} is that of pipeline {other}: {evidence}; this pipeline has no position in the"
     " slot, and would leave the other one without its log",
     hint="give this pipeline a slot of its own: slot.name = '{free}'; or, if it continues for {other}, which"
-    " is not going to run again: {take_over}",
+    " is not going to run again, set the same publication.name, and: {take_over}",
 )
 
 _MADE_FOR = sign("")

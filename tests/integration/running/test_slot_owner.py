@@ -18,7 +18,10 @@ def test_a_slot_named_by_hand_is_not_taken_from_the_pipeline_that_reads_it(world
     assert producer.flush(30) == 0, "what Kafka Connect writes is passed over"
     first, topic = world.file, world.topic
     second = world.folder / "second.toml"
-    second.write_text(first.read_text().replace(f'= "{world.prefix}"', f'= "{world.prefix}-two"'))
+    text = first.read_text()
+    for name in ("name", "topic.prefix"):
+        text = text.replace(f'\n{name} = "{world.prefix}"', f'\n{name} = "{world.prefix}-two"')
+    second.write_text(text)
     running = world.run()
     world.insert(1, 2)
     world.arrived(2)
@@ -49,7 +52,7 @@ def test_a_slot_named_by_hand_is_not_taken_from_the_pipeline_that_reads_it(world
     moved = world.command("offsets", "set", take_over[-1])
     assert moved.returncode == Exit.OK, moved.stdout + moved.stderr
     running = world.run()
-    world.topic = topic.replace(world.prefix, f"{world.prefix}-two")
+    world.topic = f"{world.prefix}-two{topic.removeprefix(world.prefix)}"
     assert len(world.arrived(2)) == 2, "it continues where the first ended"
     assert world.offsets("reset", "--force")["offsets"][0]["position"] == {"epoch": 2, "slot": world.slot}
     world.insert(6, 6)
