@@ -35,7 +35,7 @@ def find_forbidden_path(text: str) -> tuple[str, str] | None:
 
 
 def existing_part(path: str) -> str:
-    """Return the folder above a file that was never made; the path as it is where it is on no disk of ours."""
+    """Return the folder above a file that was never made; a path of another system stays as it is."""
     with suppress(OSError):
         there = next(one for one in (Path(path), *Path(path).parents) if one.exists())
         return path if there == Path(there.anchor) else str(there)
