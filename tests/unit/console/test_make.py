@@ -82,6 +82,7 @@ def test_a_pipeline_is_made_in_four_steps(browser: Browser) -> None:
     page = browser.ask("GET", "/draft/shop2/start")[2]
     assert "public.orders" in page
     assert "/data/lake" in page
+    assert "wrackline_unicode" in page, "its tables keep apart whatever they are called"
     assert "${env:WRACKLINE_DB}" in page
     assert "ready" in browser.ask("POST", "/draft/shop2/assess", {})[2]
     status, _, made = browser.ask("POST", "/draft/shop2/deploy", {"tag": browser.tag()})
