@@ -97,6 +97,10 @@ class HalfBoard:
         own: int | None = known.get("complete_ms")
         return self.report.get("through_ms") if known.get("current") else own
 
+    def lacks(self, table: str) -> bool:
+        """Whether rows of a table may be missing, also of before the moment through which it was complete."""
+        return bool(self.tables.get(table, {}).get("lacks"))
+
     def is_silent(self, now_ms: int) -> bool:
         """Whether it should have reported by now."""
         state = self.state

@@ -184,4 +184,6 @@ _TARGET_TABLE: Final[Shape] = {
     "departure": (_maybe(_within(_DEPARTURE)), None),
     "current": (_flag, False),
     "complete_ms": (_maybe(moment), None),
+    "complete_since_ms": (_maybe(moment), None),
+    "lacks": (_flag, False),
 }

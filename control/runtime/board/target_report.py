@@ -6,7 +6,7 @@ In: a consumer's figures.  Out: looks for the board.
 from collections.abc import Callable
 from threading import Lock
 
-from wrackline.consumers.observe.figures import ConsumerFigures
+from wrackline.consumers.observe.figures import ConsumerFigures, EarlierTable
 from wrackline.consumers.observe.status import table_documents
 from wrackline.control.runtime.board.board_changes import HalfLook
 from wrackline.control.runtime.board.half_standing import HalfStanding
@@ -39,13 +39,20 @@ class TargetReport:
                 self.standing.becomes(HalfState.RUNNING if away is None else HalfState.RECOVERING, away)
         half = {**self.standing.document(), "target": self._kind, "outages": figures.outages}
         half["through_ms"] = figures.through_ms  # before the tables are asked whether they are current
+        knows_all = figures.has_looked  # first: tables that are seen meanwhile are in the documents
         changed = figures.take_changed()
-        return HalfLook(half, table_documents(figures, None if whole else changed))
+        return HalfLook(half, table_documents(figures, None if whole else changed), knows_all)
 
     def earlier(self, half: HalfBoard) -> None:
         """Take what an earlier process has reported: a table that is stuck since then stays so."""
         complete = {name: half.complete_ms(name) for name in half.tables}
-        self._figures.remember({name: at_ms for name, at_ms in complete.items() if at_ms is not None})
+        self._figures.remember(
+            {
+                name: EarlierTable(at_ms, half.tables[name]["complete_since_ms"] or at_ms, half.lacks(name))
+                for name, at_ms in complete.items()
+                if at_ms is not None
+            }
+        )
 
     def ends(self) -> None:
         """Take that it merges no more."""
