@@ -59,6 +59,13 @@ class Completeness(NamedTuple):
     since_ms: int | None  # the first moment through which it was complete
 
 
+class TableMoments(NamedTuple):
+    """Through which moment a table is complete, None: no longer known; and the first such moment."""
+
+    through_ms: int | None
+    since_ms: int
+
+
 class EarlierTable(NamedTuple):
     """What an earlier process has seen of a table."""
 
@@ -123,10 +130,11 @@ class TableFigures:
             lambda ends: all(applied.get(at, 0) >= end for at, end in ends.items())
         ):
             self.lacks = False
-            self.complete_since = self.complete_since or self.complete.through
+            if self.complete_since is None:
+                self.complete_since = self.complete.through
 
     def lose(self) -> None:
-        """Take that the table is read or set aside: what it has reached may be emptied, so its moment waits."""
+        """Take that the table is read or set aside: its copy may be emptied, so its moment stands still."""
         self.complete.forget()
         self.lacks = True
 
@@ -250,12 +258,12 @@ class ConsumerFigures:
         with self._lock:
             self._earlier = dict(earlier)
 
-    def moments(self) -> Mapping[str, int | None]:
-        """Return through which moment each table is that was complete once; None: not known any more."""
+    def moments(self) -> Mapping[str, TableMoments]:
+        """Return the moments of each table that was complete once."""
         with self._lock:
             known = {} if self.through_ms is not None else self._earlier  # its topic may be gone since
-            return {name: one.through_ms for name, one in known.items()} | {
-                self.named(topic): table.complete.through
+            return {name: TableMoments(*one[:2]) for name, one in known.items()} | {
+                self.named(topic): TableMoments(table.complete.through, table.complete_since)
                 for topic, table in self._tables.items()
                 if table.complete_since is not None
             }
@@ -362,8 +370,8 @@ class ConsumerFigures:
 def _completeness(table: TableFigures, through_ms: int | None) -> Completeness:
     own = table.complete.through
     if own is not None and through_ms is not None and own >= through_ms and not table.lacks:
-        return Completeness(True, None, lacks=False, since_ms=table.complete_since)  # noqa: FBT003 - as a tuple
-    return Completeness(False, own, table.lacks, table.complete_since)  # noqa: FBT003
+        return Completeness(True, None, lacks=False, since_ms=table.complete_since)
+    return Completeness(False, own, table.lacks, table.complete_since)
 
 
 def _names_all(written: Mapping[int, int], ends: Mapping[int, int]) -> bool:

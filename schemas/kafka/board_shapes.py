@@ -130,6 +130,7 @@ _HALF: Final[Shape] = {
     "pid": _COUNT,
     "events": _COUNT,
     "through_ms": (_maybe(moment), None),
+    "wished": (_flag, False),
     "databases": (_each(_within(_DATABASE)), {}),
 }
 _SOURCE_TABLE: Final[Shape] = {

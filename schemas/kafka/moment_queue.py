@@ -36,7 +36,7 @@ class MomentQueue(Generic[P]):
         self._waiting = [one for one in self._waiting if one[0] <= at_ms]
 
     def reach(self, passed: Callable[[P], bool]) -> bool:
-        """Take which places are reached; return whether any is.  The first that is not keeps later ones waiting."""
+        """Take which places are reached, up to the first that is not; return whether there are any."""
         done = 0
         for at_ms, place in self._waiting:
             if not passed(place):

@@ -7,20 +7,26 @@ from collections.abc import Callable
 from threading import Lock
 
 from wrackline.consumers.observe.figures import ConsumerFigures, EarlierTable
+from wrackline.consumers.observe.slo_figures import SloFigures
 from wrackline.consumers.observe.status import table_documents
 from wrackline.control.runtime.board.board_changes import HalfLook
 from wrackline.control.runtime.board.half_standing import HalfStanding
-from wrackline.schemas.kafka.board_records import HalfBoard, HalfState
+from wrackline.schemas.kafka.board_records import ENDED, HalfBoard, HalfState
 
 
 class TargetReport:
     """Looks at a consumer; on the board's thread."""
 
     def __init__(
-        self, kind: str, figures: ConsumerFigures, hears: Callable[[HalfState], None] = lambda _: None
+        self,
+        kind: str,
+        figures: ConsumerFigures,
+        standing: HalfStanding,
+        slo: SloFigures,
+        source_rests: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Take also what is called with each new state."""
-        self.standing = HalfStanding(hears)
+        """Take also whether somebody wished that the source half rests."""
+        self.standing, self._slo, self._source_rests = standing, slo, source_rests
         self._kind, self._figures = kind, figures
         self._begun, self._lock = False, Lock()
 
@@ -41,7 +47,9 @@ class TargetReport:
         half["through_ms"] = figures.through_ms  # before the tables are asked whether they are current
         knows_all = figures.has_looked  # first: tables that are seen meanwhile are in the documents
         changed = figures.take_changed()
-        return HalfLook(half, table_documents(figures, None if whole else changed), knows_all)
+        tables = table_documents(figures, None if whole else changed)
+        minutes = self._slo.look(source_rests=self._source_rests(), whole=whole)
+        return HalfLook(half, tables, knows_all, minutes)
 
     def earlier(self, half: HalfBoard) -> None:
         """Take what an earlier process has reported: a table that is stuck since then stays so."""
@@ -53,6 +61,9 @@ class TargetReport:
                 if at_ms is not None
             }
         )
+
+        was_wished = half.state in ENDED and half.report["wished"]
+        self._slo.open(half.minutes.copy(), was_wished=was_wished)
 
     def ends(self) -> None:
         """Take that it merges no more."""

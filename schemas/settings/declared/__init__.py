@@ -12,6 +12,7 @@ that only one database or target understands are declared in that plug-in's `con
     libpq_settings.py          how a PostgreSQL server is reached
     lineage_settings.py        OpenLineage
     notify_settings.py         notices by webhook
+    slo_settings.py            how old copies may be
     guardrail_settings.py      limits on the number of tables
     handling_mode_settings.py  Debezium's handling modes, each fixed to one answer
     not_yet_settings.py        settings that are declared but have no effect yet

@@ -12,6 +12,7 @@ from wrackline.schemas.settings.declared.kafka_client_settings import KAFKA_CLIE
 from wrackline.schemas.settings.declared.lineage_settings import LINEAGE, LINEAGE_EXCLUSIVE, LINEAGE_NEEDS
 from wrackline.schemas.settings.declared.not_yet_settings import NOT_YET
 from wrackline.schemas.settings.declared.notify_settings import NOTIFY, NOTIFY_NEEDS
+from wrackline.schemas.settings.declared.slo_settings import SLO, SLO_NEEDS
 from wrackline.schemas.settings.declared.snapshot_settings import SNAPSHOT, SNAPSHOT_EXCLUSIVE, SNAPSHOT_NEEDS
 from wrackline.schemas.settings.declared.source_settings import NAMING
 from wrackline.schemas.settings.declared.target_settings import DROPPING, EXCLUSIVE, KEEPING, TARGET
@@ -498,6 +499,7 @@ CORE = Declared(
         *_METRICS,
         *LINEAGE,
         *NOTIFY,
+        *SLO,
         *TARGET,
         *KEEPING,
         *DROPPING,
@@ -505,7 +507,7 @@ CORE = Declared(
         *KAFKA_CLIENT.settings,
     ),
     at_most=KAFKA_CLIENT.at_most,
-    needs=(*KAFKA_CLIENT.needs, *SNAPSHOT_NEEDS, *LINEAGE_NEEDS, *NOTIFY_NEEDS),
+    needs=(*KAFKA_CLIENT.needs, *SNAPSHOT_NEEDS, *LINEAGE_NEEDS, *NOTIFY_NEEDS, *SLO_NEEDS),
     exclusive=(
         *((f"{what}.include.list", f"{what}.exclude.list") for what in ("schema", "table", "column")),
         EXCLUSIVE,

@@ -21,11 +21,13 @@ from wrackline.consumers.observe import metric_names
 from wrackline.consumers.observe.figures import ConsumerFigures, EarlierTable
 from wrackline.consumers.observe.metrics import families
 from wrackline.consumers.observe.offset_poll import OffsetPoll, OffsetQuestions
+from wrackline.consumers.observe.slo_figures import SloFigures
 from wrackline.consumers.observe.source_progress import SourceProgress
 from wrackline.consumers.observe.status import table_documents
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.language.exposition import text
+from wrackline.schemas.minutes.slo_terms import SloTerms
 
 TOPIC, OTHER = "s.d.p.orders", "s.d.p.items"
 BUSY = Transient("test.busy", "busy", "wait")
@@ -143,7 +145,9 @@ def test_every_declared_metric_has_its_family_and_its_labels(figures: ConsumerFi
     figures.tended(UpkeepOutcome(TOPIC, 2.0, None, UpkeepResult({UpkeepRemoval.FILES: 1}, 0)))
     figures.retention_risks({TOPIC: {0: 1, 1: 0}})
     figures.published(SourceProgress(1_000, frozenset({"d.p.orders"}), frozenset()), {TOPIC: {0: 5, 1: 0}})
-    found = {family.name: family for family in families(figures)}
+    slo = SloFigures(SloTerms(5, 99.0, 30), figures)
+    slo.look(source_rests=False, whole=True)
+    found = {family.name: family for family in families(figures, slo)}
     assert list(found) == [metric.name for metric in metric_names.METRICS]
     for metric in metric_names.METRICS:
         samples = found[metric.name].samples
@@ -391,7 +395,7 @@ def test_a_table_that_is_read_again_is_not_complete_until_all_of_its_rows_are_me
 def test_a_table_that_lacked_rows_before_a_restart_lacks_them_after_it(figures: ConsumerFigures) -> None:
     orders = frozenset({"d.p.orders"})
     figures.remember({"d.p.orders": EarlierTable(700, 300, lacks=True)})
-    assert figures.moments() == {"d.p.orders": 700}
+    assert figures.moments() == {"d.p.orders": (700, 300)}
     figures.take_ends({TOPIC: {0: 5, 1: 0}})
     figures.published(SourceProgress(700, orders, frozenset()), {TOPIC: {0: 5, 1: 0}})
     found = table_documents(figures)["d.p.orders"]
