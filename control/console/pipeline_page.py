@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from wrackline.control.console.draw.charts import Chart, line_chart
+from wrackline.control.console.draw.day_strip import DayStrip, day_strip
 from wrackline.control.console.draw.heat_map import HeatMap, heat_map
 from wrackline.control.console.heat_figures import FIGURES, TONES, HeatLegend, heat_kinds, heat_legend
 from wrackline.control.console.page_words import (
@@ -21,15 +22,17 @@ from wrackline.control.console.page_words import (
     source_badge,
     target_badge,
 )
-from wrackline.control.console.pipelines_page import ListedPipeline, lost_text, newest_rate
+from wrackline.control.console.pipelines_page import ListedPipeline, lost_text, newest_rate, promise_badge
 from wrackline.control.runtime.board.board_summary import late_ms, rates, table_errors
 from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
 from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, TARGET_TASK, ConnectorState
+from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 
 PAGE: Final = 100  # tables
 _MOST_PROBLEMS: Final = 20
+_MOST_WORST: Final = 5
 _RESTS: Final = (TaskState.PAUSED, TaskState.STOPPED, TaskState.COMPLETED)
 _FIRST: Final = ("bad", "warn", "busy")  # tables that are listed before the others
 
@@ -60,6 +63,16 @@ class Trouble:
     where: str
     error: Document
     table: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseLook:
+    """How the promise of freshness went."""
+
+    badge: Badge
+    words: str
+    strip: DayStrip
+    worst: Sequence[tuple[str, str, str, str]]  # tables: good minutes in percent, bad ones, and what is left
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +113,7 @@ class PipelinePage:
     actions: Sequence[str]
     stations: Sequence[Station]
     charts: Sequence[Chart]
+    promise: "PromiseLook | None"
     troubles: Sequence[Trouble]
     more_troubles: int
     map: HeatMap
@@ -134,6 +148,7 @@ def pipeline_page(
         _actions(one),
         _stations(one, halves, at_ms),
         _charts(one),
+        None if one.slo is None else _promise(one.slo),
         troubles[:_MOST_PROBLEMS],
         max(0, len(troubles) - _MOST_PROBLEMS),
         heat_map(heat_kinds(choice.figure, tones, halves, at_ms)),
@@ -238,6 +253,17 @@ def _charts(one: ListedPipeline) -> Sequence[Chart]:
         late = [(past.at_ms, past.late_ms or 0) for past in history]
         charts.append(line_chart("how late the latest table is", [("late", late, "one")], _late))
     return charts
+
+
+def _promise(slo: SloReport) -> PromiseLook:
+    terms, found = slo.terms, slo.totals.tables
+    worst = [
+        (name, f"{counts.percent or 0:.2f} %", f"{counts.bad:,}", f"{100 * slo.left_of(name):.0f} %")
+        for name in slo.worst()[:_MOST_WORST]
+        if (counts := found[name]).bad
+    ]
+    words = f"at most {terms.minutes} min old in {terms.percent:g} % of the minutes of {terms.days} days"
+    return PromiseLook(promise_badge(slo), words, day_strip(slo.totals.days, terms.percent), worst)
 
 
 def _late(ms: float) -> str:

@@ -17,6 +17,7 @@ from wrackline.control.runtime.lineage.sending import NotTakenError, Send, http_
 from wrackline.control.runtime.notices.notice_bodies import FORMS, signature
 from wrackline.control.runtime.notices.notice_rules import NoticeRules, conditions
 from wrackline.control.runtime.notices.notice_settings import NoticeSettings
+from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 
@@ -41,7 +42,12 @@ class Notifier:
         self._of_pipelines: dict[str, tuple[NoticeSettings, NoticeRules, _Outgoing]] = {}
 
     def look(
-        self, name: str, settings: NoticeSettings | None, halves: Mapping[Half, HalfBoard], at_ms: int
+        self,
+        name: str,
+        settings: NoticeSettings | None,
+        halves: Mapping[Half, HalfBoard],
+        at_ms: int,
+        slo: SloReport | None = None,
     ) -> None:
         """Offer the notices that are due; whoever begins to send begins with what stands."""
         if settings is None or not self._may_send():
@@ -53,7 +59,7 @@ class Notifier:
             rules = NoticeRules(name, settings.wanted, settings.again_ms)
             known = self._of_pipelines[name] = settings, rules, self._outgoing(name, settings)
         _, rules, outgoing = known
-        for notice in rules.changes(conditions(name, halves, at_ms), at_ms):
+        for notice in rules.changes(conditions(name, halves, at_ms, slo), at_ms):
             outgoing.offer(FORMS[settings.form](notice))
 
     def forget(self, name: str) -> None:
