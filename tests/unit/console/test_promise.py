@@ -3,9 +3,9 @@
 from typing import Any
 
 from tests.unit.console import made_promise
-from tests.unit.console.made import MadeCrew, MadeViews, busy, served
+from tests.unit.console.made import RUNS, MadeCrew, MadeViews, busy, served
 from tests.unit.console.made_promise import GOOD, STUCK, TODAY
-from tests.unit.console.test_pages import RUNS, Page, asked
+from tests.unit.console.test_pages import Page, asked
 from wrackline.control.console.draw.day_strip import day_strip
 from wrackline.control.runtime.slo.slo_answer import slo_answer
 from wrackline.schemas.minutes.minute_counts import MinuteCounts

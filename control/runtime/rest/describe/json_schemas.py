@@ -271,17 +271,19 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "Promise": {
         "oneOf": [
             object_of(pipeline=TEXT, promise={"type": "null"}),
-            object_of(
-                pipeline=TEXT,
-                promise=object_of(minutes=_WHOLE, percent={"type": "number"}, window_days=_WHOLE),
-                at_ms=_WHOLE,
-                since_ms=_WHOLE,
-                **_SLO_COUNTS,
-                tables_counted=_WHOLE,
-                tables_broken=_WHOLE,
-                days=list_of(object_of(day_ms=_WHOLE, good=_WHOLE, bad=_WHOLE, paused=_WHOLE)),
-                tables=list_of(object_of(table=TEXT, **_SLO_COUNTS)),
-                left_out=_WHOLE,
+            whole(
+                {
+                    "pipeline": TEXT,
+                    "promise": object_of(minutes=_WHOLE, percent={"type": "number"}, window_days=_WHOLE),
+                    "at_ms": _WHOLE,
+                    "since_ms": _WHOLE,
+                    **_SLO_COUNTS,
+                    "tables_counted": _WHOLE,
+                    "tables_broken": _WHOLE,
+                    "days": list_of(object_of(day_ms=_WHOLE, good=_WHOLE, bad=_WHOLE, paused=_WHOLE)),
+                    "tables": list_of(whole({"table": TEXT, **_SLO_COUNTS})),
+                    "left_out": _WHOLE,
+                }
             ),
         ]
     },
