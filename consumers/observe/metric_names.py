@@ -94,7 +94,8 @@ FRESHNESS = Metric(
     _G,
     "Time since the moment through which the table is complete: all that the database showed by then is in"
     " the target, or set aside as dead letters, or left out by settings. It grows while either half is stuck,"
-    " and while the table is read again, when rows may be missing; it stays at some seconds for an idle database. Absent until the source half has reported the table.",
+    " and while the table is read again, when rows may be missing; it stays at some seconds for an idle"
+    " database. Absent until the source half has reported the table.",
     ("table",),
 )
 RETAINED = Metric(

@@ -5,14 +5,13 @@ Settings that only one database or target understands are declared in that plug-
 """
 
 from wrackline.schemas.events.unavailable import placeholder_fault
-from wrackline.schemas.settings.declared.consume_settings import CONSUME
+from wrackline.schemas.settings.declared.consume_settings import CONSUME, SLO, SLO_NEEDS
 from wrackline.schemas.settings.declared.guardrail_settings import GUARDRAIL
 from wrackline.schemas.settings.declared.handling_mode_settings import MODES
 from wrackline.schemas.settings.declared.kafka_client_settings import KAFKA_CLIENT
 from wrackline.schemas.settings.declared.lineage_settings import LINEAGE, LINEAGE_EXCLUSIVE, LINEAGE_NEEDS
 from wrackline.schemas.settings.declared.not_yet_settings import NOT_YET
 from wrackline.schemas.settings.declared.notify_settings import NOTIFY, NOTIFY_NEEDS
-from wrackline.schemas.settings.declared.slo_settings import SLO, SLO_NEEDS
 from wrackline.schemas.settings.declared.snapshot_settings import SNAPSHOT, SNAPSHOT_EXCLUSIVE, SNAPSHOT_NEEDS
 from wrackline.schemas.settings.declared.source_settings import NAMING
 from wrackline.schemas.settings.declared.target_settings import DROPPING, EXCLUSIVE, KEEPING, TARGET
