@@ -70,6 +70,8 @@ def _table_document(
         "incomplete": table.incomplete,
         "current": complete.current,  # the half says through when, so that an idle table is not written
         "complete_ms": complete.own_ms,
+        "complete_since_ms": complete.since_ms,
+        "lacks": complete.lacks,
     }
 
 

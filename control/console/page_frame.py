@@ -176,6 +176,7 @@ class PageFrame:
             board.history.samples(),
             self.crew.worker,
             board.history.minutes(),
+            board.slo,
         )
 
     def _unread(self, name: str, error: WracklineError) -> ListedPipeline:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from wrackline.control.console.draw.charts import Chart, line_chart
+from wrackline.control.console.draw.day_strip import DayStrip, day_strip
 from wrackline.control.console.draw.heat_map import HeatMap
 from wrackline.control.console.heat_figures import FIGURES, HeatLegend, heat_legend
 from wrackline.control.console.page_words import (
@@ -19,17 +20,19 @@ from wrackline.control.console.page_words import (
     source_badge,
     target_badge,
 )
-from wrackline.control.console.pipelines_page import ListedPipeline, lost_text, newest_rate
+from wrackline.control.console.pipelines_page import ListedPipeline, lost_text, newest_rate, promise_badge
 from wrackline.control.console.table_layout import TableChoice, TableLayout
 from wrackline.control.runtime.board.board_summary import late_ms, rates, table_error
 from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
 from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, TARGET_TASK, ConnectorState
+from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 
 PAGE: Final = 100  # tables
 _MOST_PROBLEMS: Final = 20
 _FEW_MS: Final = 10_000
+_MOST_WORST: Final = 5
 _RESTS: Final = (TaskState.PAUSED, TaskState.STOPPED, TaskState.COMPLETED)
 
 
@@ -62,6 +65,16 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
+class PromiseLook:
+    """How the promise of freshness went."""
+
+    badge: Badge
+    words: str
+    strip: DayStrip
+    worst: Sequence[tuple[str, str, str, str]]  # tables: good minutes in percent, bad ones, and what is left
+
+
+@dataclass(frozen=True, slots=True)
 class TableRow:
     """A line of the list of tables."""
 
@@ -89,6 +102,7 @@ class PipelinePage:
     actions: Sequence[str]
     stations: Sequence[Station]
     charts: Sequence[Chart]
+    promise: "PromiseLook | None"
     troubles: Sequence[Trouble]
     more_troubles: int
     map: HeatMap
@@ -119,6 +133,7 @@ def pipeline_page(
         _actions(one),
         _stations(one, halves, at_ms),
         _charts(one),
+        None if one.slo is None else _promise(one.slo),
         troubles[:_MOST_PROBLEMS],
         max(0, len(troubles) - _MOST_PROBLEMS),
         layout.map,
@@ -223,6 +238,17 @@ def _charts(one: ListedPipeline) -> Sequence[Chart]:
         late = [(past.at_ms, past.late_ms or 0) for past in history]
         charts.append(line_chart("how late the latest table is", [("late", late, "one")], _late))
     return charts
+
+
+def _promise(slo: SloReport) -> PromiseLook:
+    terms, found = slo.terms, slo.totals.tables
+    worst = [
+        (name, f"{counts.percent or 0:.2f} %", f"{counts.bad:,}", f"{100 * slo.left_of(name):.0f} %")
+        for name in slo.worst()[:_MOST_WORST]
+        if (counts := found[name]).bad
+    ]
+    words = f"at most {terms.minutes} min old in {terms.percent:g} % of the minutes of {terms.days} days"
+    return PromiseLook(promise_badge(slo), words, day_strip(slo.totals.days, terms.percent), worst)
 
 
 def _late(ms: float) -> str:

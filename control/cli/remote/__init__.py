@@ -1,6 +1,7 @@
 """Verbs that a worker elsewhere carries out: ours, or one of Kafka Connect.
 
 remote_commands    pause, resume, restart, stop, connectors, apply
+slo_command        how a promise of freshness went
 draft_commands     list, show, edit, assess, deploy and export drafts
 worker_access      the worker's address, the log-in, and the trusted certificates
 worker_client      one question over HTTP, and its answer

@@ -4,13 +4,14 @@ In: how the half is, and those of its tables that may have changed.  Out: the re
 was written before; the half's own at least every `ALIVE_S` seconds, which is its sign of life.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple, TypeVar
 
 import orjson
 
-from wrackline.schemas.kafka.board_records import ALIVE_S, BoardKey, Document, Half, encode
+from wrackline.schemas.kafka.board_records import ALIVE_S, MINUTES, BoardKey, Document, Half, encode
+from wrackline.schemas.minutes.minute_book import MinuteRecord
 
 Record = tuple[bytes, bytes | None]
 _GONE: Final = b"null"  # what is written of a table that no longer exists
@@ -37,6 +38,7 @@ class HalfLook(NamedTuple):
     half: Document
     tables: Mapping[str, Document | None]
     knows_all: bool = True  # a half that starts may not know yet which tables there are
+    minutes: Sequence[MinuteRecord] = ()  # that are due: their book knows
 
 
 class BoardChanges:
@@ -68,6 +70,10 @@ class BoardChanges:
         if whole and look.knows_all:
             gone = [key for key in self._written if key.table is not None and key.table not in look.tables]
             made += [record for key in gone for record in self._record(key, None, now_ms)]
+        made += [
+            (self._half._replace(table=table, since_ms=day_ms, part=MINUTES).encode(), value)
+            for table, day_ms, value in look.minutes
+        ]
         if now - self._last >= ALIVE_S:
             self._written.pop(self._half, None)
         if own := self._record(self._half, look.half, now_ms):

@@ -123,11 +123,17 @@ class BoardFollower:
             return frozenset(self._followed)
 
     @contextmanager
-    def held(self, pipeline: str) -> Iterator[Mapping[Half, HalfBoard]]:
-        """Yield both halves of a pipeline as they are now; a page of many tables keeps nobody waiting."""
+    def held(self, pipeline: str, *, past: bool = False) -> Iterator[Mapping[Half, HalfBoard]]:
+        """Yield both halves of a pipeline as they are now; a page of many tables keeps nobody waiting.
+
+        With `past` they have their maps and minutes too.
+        """
         with self._lock:
             known = {half: self._board.half(pipeline, half) for half in Half}
             copies = {half: replace(one, tables=dict(one.tables)) for half, one in known.items()}
+            if past:
+                for half, one in copies.items():
+                    one.maps, one.minutes = known[half].maps.copy(), known[half].minutes.copy()
         yield copies
 
     def version(self, pipeline: str) -> BoardVersion:

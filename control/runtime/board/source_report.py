@@ -46,10 +46,15 @@ class SourceReport:
     """Looks at a task; on the board's thread."""
 
     def __init__(
-        self, values: Values, kind: str, measures: TaskMeasures, place: Callable[[Saved], str]
+        self,
+        values: Values,
+        kind: str,
+        measures: TaskMeasures,
+        place: Callable[[Saved], str],
+        is_wished: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Take also what writes a position as the source's people do."""
-        self.standing = HalfStanding()
+        """Take also what writes a position as the source's people do, and whether a rest is wished."""
+        self.standing = HalfStanding(is_wished=is_wished)
         self._kind, self._measures, self._place = kind, measures, place
         self._server, self._naming = values.text("topic.prefix"), naming_of(values)
         self._first = FirstReads.of(values)

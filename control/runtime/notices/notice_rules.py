@@ -4,6 +4,7 @@
     unsupported_ddl  a table has stopped because the target can't take its new shape
     at_risk          the log that is still needed may be lost within a day
     letters          records of a table were set aside
+    slo              tables had more bad minutes than is promised
     recovered        what was noticed is no longer so
 
 In: both halves as they were reported.  Out: a notice when one of these begins, again after a while as long as
@@ -15,13 +16,15 @@ from typing import Final, NamedTuple
 
 from wrackline.consumers.batch.evolve import CANT_TAKE, NAME_TAKEN, SHAPE_CHANGED
 from wrackline.control.runtime.services.status import SILENT, half_trouble
+from wrackline.control.runtime.slo.slo_report import SloReport, broken_promise
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard, HalfState
 
-FAILED, UNSUPPORTED_DDL, AT_RISK, LETTERS, RECOVERED = (
+FAILED, UNSUPPORTED_DDL, AT_RISK, LETTERS, SLO, RECOVERED = (
     "failed",
     "unsupported_ddl",
     "at_risk",
     "letters",
+    "slo",
     "recovered",
 )
 _OF_SHAPE: Final = frozenset({SHAPE_CHANGED.code, CANT_TAKE.code, NAME_TAKEN.code})
@@ -46,13 +49,17 @@ class Notice(NamedTuple):
     over: str = ""  # the kind that was noticed, if it is recovered and nothing else of that kind stands
 
 
-def conditions(pipeline: str, halves: Mapping[Half, HalfBoard], at_ms: int) -> dict[Condition, Document]:
+def conditions(
+    pipeline: str, halves: Mapping[Half, HalfBoard], at_ms: int, slo: SloReport | None = None
+) -> dict[Condition, Document]:
     """Return all that needs somebody now, each with its error."""
-    return {
+    found = {
         condition: error
         for half in Half
         for condition, error in _of_half(pipeline, half, halves[half], at_ms)
     }
+    broken = None if slo is None else broken_promise(pipeline, slo)
+    return found if broken is None else {**found, Condition(SLO, "freshness"): broken}
 
 
 class NoticeRules:

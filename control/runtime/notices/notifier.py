@@ -14,6 +14,7 @@ from wrackline.control.runtime.notices.notice_bodies import as_json, as_pagerdut
 from wrackline.control.runtime.notices.notice_rules import Notice, NoticeRules, conditions, recoveries
 from wrackline.control.runtime.notices.notice_settings import NoticeSettings
 from wrackline.control.runtime.notices.receivers import Body, Receiver
+from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 
@@ -38,13 +39,18 @@ class Notifier:
         self._receivers: dict[str, Receiver] = {}  # by their addresses
 
     def look(
-        self, name: str, settings: NoticeSettings | None, halves: Mapping[Half, HalfBoard], at_ms: int
+        self,
+        name: str,
+        settings: NoticeSettings | None,
+        halves: Mapping[Half, HalfBoard],
+        at_ms: int,
+        slo: SloReport | None = None,
     ) -> None:
         """Offer the notices that are due; whoever begins to send begins with what stands."""
         if settings is None or not self._may_send():
             self.forget(name)
             return
-        known, now = self._of_pipelines.get(name), conditions(name, halves, at_ms)
+        known, now = self._of_pipelines.get(name), conditions(name, halves, at_ms, slo)
         if known is None or known[0] != settings:
             self.forget(name)
             known = self._begin(name, settings)

@@ -12,7 +12,7 @@ from wrackline.schemas.settings.value_kinds import (
 
 _GROUP = "Notices"
 _FORMS = ("json", "slack", "pagerduty")
-_KINDS = ("failed", "unsupported_ddl", "at_risk", "letters", "recovered")
+_KINDS = ("failed", "unsupported_ddl", "at_risk", "letters", "slo", "recovered")
 
 NOTIFY = (
     Setting(
@@ -40,7 +40,8 @@ NOTIFY = (
         SettingKind.LIST,
         "The changes that are noticed. failed: a half has failed or says nothing, or a table has stopped."
         " unsupported_ddl: a table has stopped because of its new shape. at_risk: the log may be lost within"
-        " a day. letters: records were set aside. recovered: one of these is over.",
+        " a day. letters: records were set aside. slo: a table had more bad minutes than slo.percent allows."
+        " recovered: one of these is over.",
         ",".join(_KINDS),
         Importance.LOW,
         _GROUP,

@@ -10,6 +10,7 @@ from threading import enumerate as enumerate_threads
 import orjson
 import pytest
 
+from tests.unit.console import made_promise
 from tests.unit.console.made import HOSTILE, both, database, half, source_table, target_table
 from tests.unit.control.test_lineage_sending import Receiver, receiving, says
 from tests.unit.corpus.worker import GOOD
@@ -72,6 +73,15 @@ def with_table(half_of: Half, **more: object) -> Halves:
 def test_what_needs_somebody_is_found_on_the_board(board: Halves, found: list[tuple[str, str]]) -> None:
     at_ms = max(one.heard_ms for one in board.values())  # it was made when the module was loaded
     assert sorted(conditions("shop", board, at_ms)) == found
+
+
+def test_a_broken_promise_of_freshness_is_one_condition_of_the_pipeline() -> None:
+    board, kept = both(half(), half()), made_promise.report(bad=4)
+    assert conditions("shop", board, 0, kept) == {}
+    [(condition, error)] = conditions("shop", board, 0, made_promise.report(bad=5)).items()
+    assert condition == ("slo", "freshness")
+    assert f"{made_promise.STUCK} had 5" in error["sentence"]
+    assert error["hint"] == "wrackline slo shop"
 
 
 def test_a_change_is_told_once_again_after_a_while_and_at_its_end() -> None:

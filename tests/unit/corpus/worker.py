@@ -52,6 +52,7 @@ from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.services.offsets import PastPosition
 from wrackline.control.runtime.services.status import PipelineStatus
+from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
@@ -174,6 +175,10 @@ class Looks:
 
     def status(self, name: str) -> PipelineStatus:
         return PipelineStatus(name, {}, {"databases": {}}, None)
+
+    def slo(self, name: str) -> SloReport | None:
+        del name
+        return None
 
     def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
         del name

@@ -96,6 +96,7 @@ _TABLE: Final = {
         "GET /connectors/{name}/tables/{table}/events",
         "GET /connectors/{name}/tables/{table}/shapes",
         "GET /connectors/{name}/lag",
+        "GET /connectors/{name}/slo",
         "GET /connectors/{name}/lineage",
         "GET /lineage",
         "GET /connectors/{name}/logs",

@@ -28,6 +28,12 @@ _SOURCE: Final[Schema] = {"const": "source"}
 _TASK_ID: Final = object_of(connector=TEXT, task={"type": "integer"})
 _WARNING: Final = object_of(setting=TEXT, code=TEXT, kind=TEXT, sentence=TEXT, hint=TEXT)
 _WRONG_TABLE: Final = object_of(table=TEXT, code=TEXT, sentence=TEXT, hint=TEXT)
+_WHOLE: Final = {"type": "integer"}
+_SLO_COUNTS: Final = {
+    "percent": NUMBER,
+    **dict.fromkeys(("good", "bad", "paused"), _WHOLE),
+    "budget_left": {"type": "number"},
+}
 _LATE: Final = object_of(publish=NUMBER, wait=NUMBER, merge=NUMBER, whole=NUMBER)
 _APART: Final[Schema] = {**map_of(ref("Wrong")), "description": "by half: why its part is missing"}
 
@@ -262,6 +268,25 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         ),
         errors=_APART,
     ),
+    "Promise": {
+        "oneOf": [
+            object_of(pipeline=TEXT, promise={"type": "null"}),
+            whole(
+                {
+                    "pipeline": TEXT,
+                    "promise": object_of(minutes=_WHOLE, percent={"type": "number"}, window_days=_WHOLE),
+                    "at_ms": _WHOLE,
+                    "since_ms": _WHOLE,
+                    **_SLO_COUNTS,
+                    "tables_counted": _WHOLE,
+                    "tables_broken": _WHOLE,
+                    "days": list_of(object_of(day_ms=_WHOLE, good=_WHOLE, bad=_WHOLE, paused=_WHOLE)),
+                    "tables": list_of(whole({"table": TEXT, **_SLO_COUNTS})),
+                    "left_out": _WHOLE,
+                }
+            ),
+        ]
+    },
     "Assessment": object_of(
         pipeline=TEXT, ok={"type": "boolean"}, findings=list_of(ref("Finding")), at_ms={"type": "integer"}
     ),

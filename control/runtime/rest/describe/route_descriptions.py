@@ -213,6 +213,12 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /connectors/{name}/lag": RouteDescription(
         "Report how far each step is behind", {200: "Lag"}, errors=_ASKS
     ),
+    "GET /connectors/{name}/slo": RouteDescription(
+        "Report how the promise of freshness went, with the tables that had most bad minutes",
+        {200: "Promise"},
+        query={"table": {"type": "string", "description": "only this one"}},
+        errors=(400, *_ASKS),
+    ),
     "GET /connectors/{name}/logs": RouteDescription(
         "Return the newest lines that both halves have logged",
         {200: "Lines"},
