@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,6 +15,7 @@ from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.slo_figures import SloFigures
 from wrackline.consumers.observe.source_progress import SourceProgress
 from wrackline.control.runtime.board import board_writer
+from wrackline.control.runtime.board.board_changes import HalfLook, LookScope
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.board.half_standing import HalfStanding
 from wrackline.control.runtime.board.target_report import TargetReport
@@ -47,9 +47,9 @@ class TargetHalf:
         opened.enter_context(standing.until_its_end())
         wait_until(lambda: self.looks > 0)  # it knows what the earlier process has seen, and nothing newer
 
-    def look(self, whole: bool) -> Any:  # noqa: FBT001 - the board's writer calls it so
-        found = self.report.look(whole)
-        self.looks += 1
+    def look(self, scope: LookScope) -> HalfLook:
+        found = self.report.look(scope)
+        self.looks += scope is not LookScope.STATES
         return found
 
     def passes(self, minutes: int, *, held: bool = False) -> None:
