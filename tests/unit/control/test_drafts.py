@@ -29,7 +29,7 @@ from wrackline.control.runtime.worker.worker import _check_alone
 from wrackline.producers.sources.postgres.log.continuity import SLOT_AHEAD
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka import draft_records
-from wrackline.schemas.kafka.draft_records import Draft
+from wrackline.schemas.kafka.draft_records import Draft, StoredDraft
 from wrackline.schemas.kafka.login_errors import LOGIN_REFUSED as KAFKA_LOGIN
 from wrackline.schemas.pipelines.pipeline import check, parse
 from wrackline.schemas.settings import secret_refs
@@ -190,7 +190,12 @@ def test_a_draft_s_file_is_read_once_for_each_version_of_it(
 ) -> None:
     kept, read = FileDrafts(tmp_path / "drafts", _check_alone), file_drafts._read
     files: list[str] = []
-    monkeypatch.setattr(file_drafts, "_read", lambda file: files.append(file.name) or read(file))
+
+    def noted(file: Path) -> StoredDraft | None:
+        files.append(file.name)
+        return read(file)
+
+    monkeypatch.setattr(file_drafts, "_read", noted)
     assert kept.stored() == {}
     for name in ("a", "b"):
         kept.put(name, Draft(name, 1, 1, "", {}), of_drafts.NEW)
@@ -281,7 +286,7 @@ def test_a_draft_of_a_pipeline_that_is_there_or_is_not_valid_is_not_deployed(doo
     )
 
 
-STAGES = {
+STAGES: dict[str, Any] = {
     "stages": [
         {
             "name": "db",
@@ -318,7 +323,7 @@ def test_an_application_is_made_stopped_started_changed_and_asks_no_server(
     apps: tuple[str, FakeGroup, MadeAnswers],
 ) -> None:
     app, group, answers = apps
-    artifact = {"name": "delta-app", "version": "0.1.0", "scope": "SYSTEM"}
+    artifact: Any = {"name": "delta-app", "version": "0.1.0", "scope": "SYSTEM"}
     made = requests.put(app, json={"artifact": artifact, "config": STAGES}, timeout=30)
     assert made.status_code == 200, made.text
     assert "artifact" in {one["property"] for one in made.json()["ignored"]}

@@ -264,7 +264,7 @@ def test_a_notice_that_is_never_accepted_holds_up_no_other_of_its_address(notifi
     with receiving(answer) as server:
         for name in ("bad", "good", "better"):
             notifier.look(name, settings(server.url), failed, now_ms())
-        seen = set()
+        seen = set[str]()
         while seen != {"bad", "good", "better"}:
             seen.add(came.get(timeout=30))
 

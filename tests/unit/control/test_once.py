@@ -10,6 +10,7 @@ import pytest
 from starlette.types import Message, Scope
 
 from tests.unit.corpus.worker import GOOD, Group, Heard, exchange, request, writing
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.group import config_records
 from wrackline.control.runtime.group.config_records import GroupConfig
 from wrackline.control.runtime.group.group_connectors import GroupConnectors
@@ -49,7 +50,13 @@ async def ask(
     wrapped: Once, key: str | None = "k1", body: bytes = b"{}", path: str = "/connectors", user: str = ""
 ) -> tuple[int, Any]:
     headers = [] if key is None else [(b"idempotency-key", key.encode())]
-    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "query_string": b"",
+        "headers": headers,
+    }
     if user:
         scope["user"] = SimpleNamespace(name=user, role=Role[user.partition("-")[0].upper()], data=True)
     said: list[Message] = []
@@ -154,9 +161,9 @@ def test_answers_are_kept_for_a_day_and_so_many_of_so_many_bytes(monkeypatch: py
     assert told == {"left_out": "the first answer had 20,008 bytes", "again": True}
     monkeypatch.setattr(kept_answers, "MOST", 1)
     assert asyncio.run(ask(Once(app, kept), "k2"))[1]["code"] == "rest.too_many_keys"
-    now = kept_answers.now_ms()
-    monkeypatch.setattr(kept_answers, "now_ms", lambda: now + kept_answers.KEPT_MS + 1_000)
-    monkeypatch.setattr(once, "now_ms", kept_answers.now_ms)
+    later = now_ms() + kept_answers.KEPT_MS + 1_000
+    for module in (kept_answers, once):
+        monkeypatch.setattr(module, "now_ms", lambda: later)
     assert asyncio.run(ask(Once(app, kept), "k2"))[0] == 201, "the older one makes room"
     assert len(kept.answers) == 1
 
@@ -225,15 +232,17 @@ def test_a_group_s_answer_is_read_as_it_was_written() -> None:
             fold.apply(b"answer-k", bad)
 
 
-def test_a_group_s_answer_that_is_too_old_does_not_count_and_is_removed_with_the_next() -> None:
+def test_a_group_s_answer_that_is_too_old_does_not_count_and_is_removed_with_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     written: list[Any] = []
-    now = kept_answers.now_ms()
+    now = now_ms()
     known = {"old": KeptAnswer(now - kept_answers.KEPT_MS, "d", 201), "new": KeptAnswer(now, "d", 201)}
     hands = SimpleNamespace(answers=lambda: known)
     threads = SimpleNamespace(make=lambda *_: SimpleNamespace(start=lambda: None))
     parts = (SimpleNamespace(client=None, id="g"), "kafka-1", hands, None, print, threads)
     crew = GroupConnectors(*cast("tuple[Any, Any, Any, Any, Any, Any]", parts))
-    crew.write = lambda _name, changes, _heard: written.append(changes)  # type: ignore[method-assign]
+    monkeypatch.setattr(crew, "write", lambda _name, changes, _heard: written.append(changes))
     assert (crew.find_answer("old"), crew.find_answer("new")) == (None, known["new"])
     crew.keep_answer("newest", KeptAnswer(now, "d"))
     ((forgotten, kept),) = written
@@ -246,6 +255,6 @@ def test_a_group_s_answer_that_is_too_old_does_not_count_and_is_removed_with_the
 def test_there_is_room_again_when_old_ones_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_answers, "MOST", 1)
     with pytest.raises(WracklineError):
-        too_old({"a": KeptAnswer(kept_answers.now_ms(), "d")}, "b")
-    assert too_old({"a": KeptAnswer(kept_answers.now_ms(), "d")}, "a") == []
+        too_old({"a": KeptAnswer(now_ms(), "d")}, "b")
+    assert too_old({"a": KeptAnswer(now_ms(), "d")}, "a") == []
     assert too_old({"a": KeptAnswer(0, "d")}, "b") == ["a"]
