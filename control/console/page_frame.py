@@ -8,6 +8,7 @@ is away.  Scripts and styles come from here alone, and nothing is inline.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -38,6 +39,7 @@ from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.versions import OURS
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
+_ROWS: Final = 2_000
 THEMES: Final = ("light", "dark", "system")
 THEME_COOKIE: Final = "wrackline_theme"
 HEADERS: Final = {
@@ -63,6 +65,8 @@ class PageFrame:
         )
         self._templates.filters["part"] = lambda text: quote(str(text), safe="")
         self._templates.filters["section"] = section
+        row = self._templates.get_template("table_row.html").make_module().table_row  # type: ignore[attr-defined]
+        self._templates.globals["table_row"] = lru_cache(_ROWS)(row)  # most are as they were a moment ago
         self._renewals = Renewals()
 
     def listed(self) -> list[ListedPipeline]:
