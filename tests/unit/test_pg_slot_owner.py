@@ -13,7 +13,7 @@ from wrackline.producers.sources.postgres.follow.publication import sign
 from wrackline.producers.sources.postgres.slot_owner import refuse_anothers
 from wrackline.schemas.errors import OperatorNeeded
 
-SAVED = {
+SAVED: dict[str, Any] = {
     "epoch": 3,
     "lsn": "0/7",
     "done": 0,
