@@ -21,6 +21,7 @@ from wrackline.control.runtime.ground.pipeline_access import group_of
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.kafka.client import Client, Identity, Settings
 from wrackline.schemas.kafka.board_records import Board, Half, HalfBoard, parse_key
+from wrackline.schemas.kafka.column_maps import MapLog
 from wrackline.schemas.kafka.offsets_records import OUTSIDE_ANY_TRANSACTION
 from wrackline.schemas.kafka.receipts import Receipt
 from wrackline.schemas.kafka.receipts import parse_key as parse_receipt_key
@@ -129,6 +130,11 @@ class BoardFollower:
                 half: HalfBoard(one.report, one.heard_ms, dict(one.tables)) for half, one in known.items()
             }
         yield copies
+
+    def maps(self, pipeline: str) -> Mapping[Half, MapLog]:
+        """Return the maps of columns of both halves as they are now."""
+        with self._lock:
+            return {half: self._board.half(pipeline, half).maps.copy() for half in Half}
 
     def receipts(self, pipeline: str) -> Sequence[Receipt]:
         """Return the newest requests of a pipeline."""

@@ -125,8 +125,7 @@ class WorkerViews:
     def column_maps(self, name: str, column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
         """Return a table's maps of columns, or those of the tables that may have a column."""
         self._follow(name)
-        with self._boards.held(name) as halves:
-            return maps_of(halves, column, table)
+        return maps_of(self._boards.maps(name), column, table)
 
     def wish_table(self, name: str, table: str, wish: TableWish, by: str) -> None:
         """Write a wish for a table that the board knows."""

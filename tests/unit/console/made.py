@@ -132,7 +132,7 @@ class MadeViews:
 
     def column_maps(self, name: str, column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
         with self.board(name) as board:
-            return maps_of(board.halves, column, table)
+            return maps_of({half: one.maps for half, one in board.halves.items()}, column, table)
 
     def lines(self, name: str) -> Sequence[bytes] | None:
         del name
