@@ -11,6 +11,7 @@ access              what users may do and see, and which forms are of their sess
 rows                existing rows
 log                 positions and log
 make                a pipeline before it is made: drafts in four steps
+settings            what a pipeline runs with
 lineage             from which table into which copy
 workers             workers, and what each of them runs
 draw                geometry of drawings

@@ -85,6 +85,10 @@ class PageFrame:
                 continue
         return found
 
+    def grouped(self) -> bool:
+        """Whether REST makes the pipelines, in a group of workers; else files do."""
+        return any(one.slots is not None for one in self.crew.members())
+
     def settings(self, name: str) -> Mapping[str, str]:
         """Return a pipeline's settings."""
         self.crew.standing(name)

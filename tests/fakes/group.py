@@ -16,6 +16,7 @@ from wrackline.control.runtime.rest.model.connectors import (
     GroupMember,
     refuse_existing,
 )
+from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
@@ -67,6 +68,10 @@ class FakeGroup:
     def config(self, name: str) -> Mapping[str, str]:
         given = self.stored_settings(name)
         return self.check(given).registry.shown(given)
+
+    def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
+        own = self.stored_settings(name)
+        return settings_in_force(self.check(own), own)
 
     def check(self, settings: Mapping[str, str]) -> Pipeline:
         return check({**DEFAULTS, **settings}, Installed(), self.resolver)

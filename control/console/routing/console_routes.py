@@ -3,7 +3,6 @@
     GET  /console/                          the pipelines
     GET  /console/p/{name}                  one of them
     GET  /console/p/{name}/t/{table}        one of its tables
-    GET  /console/p/{name}/settings         its settings, secrets masked
     POST /console/p/{name}/do/{verb}        pause, resume, stop, restart
     POST /console/p/{name}/tasks/{task}/do/{verb}    pause, resume of one half alone
     POST /console/p/{name}/t/{table}/do/{verb}    pause, resume, retry
@@ -37,6 +36,7 @@ from wrackline.control.console.pipelines_page import bulk_note, pipelines_page
 from wrackline.control.console.routing.bulk_routes import add_bulk
 from wrackline.control.console.routing.login_routes import add_login
 from wrackline.control.console.rows.rows_routes import add_rows
+from wrackline.control.console.settings.settings_routes import add_settings
 from wrackline.control.console.shapes.shapes_routes import add_shapes
 from wrackline.control.console.table_page import table_page
 from wrackline.control.console.workers.workers_routes import add_workers
@@ -85,6 +85,7 @@ def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRou
     add_rows(made, pages)
     add_log(made, pages)
     add_lineage(made, pages)
+    add_settings(made, pages)
     add_workers(made, pages)
     shared = DraftPages(pages, drafts)
     add_make(made, shared)
@@ -140,12 +141,6 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
         if shown is None:
             return pages.page(request, "missing.html", 404, what=f"table {shown_name(table)} of {name}")
         return pages.page(request, "table.html", page=shown)
-
-    @made.get("/p/{name}/settings")
-    def settings(request: Request, name: str) -> Response:
-        """Show a pipeline's settings."""
-        given = sorted(pages.settings(name).items())
-        return pages.page(request, "settings.html", name=name, settings=given)
 
 
 def _add_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:

@@ -22,6 +22,7 @@ from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.lineage.column_paths import MapsOfTable, maps_of
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GroupMember
+from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
 from wrackline.control.runtime.rest.routes.event_routes import PATIENCE_S
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE
@@ -68,12 +69,18 @@ class MadeCrew:
         self.wished: list[tuple[str, DesiredState]] = []
         self.answers: MadeAnswers | None = None  # what servers say, once it is served
         self.tasks: list[int | None] = []  # of each wish
+        self.given = {"connector.class": "postgres", "kafka.bootstrap.servers": "broker1:9092"}
 
     def names(self) -> Sequence[str]:
         return list(self.standings)
 
     def config(self, name: str) -> Mapping[str, str]:
         return {"name": name, "database.password": "***", "topic.prefix": HOSTILE}
+
+    def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
+        given = {**self.config(name), "database.password": "${env:WRACKLINE_DB}", **self.given}
+        checked = check(given, Installed(), Resolver(Allowed(), {"WRACKLINE_DB": "made"}))
+        return settings_in_force(checked, given.keys() - {"kafka.bootstrap.servers"})
 
     def standing(self, name: str) -> ConnectorState:
         if name not in self.standings:

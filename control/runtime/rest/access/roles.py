@@ -85,6 +85,7 @@ _TABLE: Final = {
         "GET /connectors",
         "GET /connectors/{name}",
         "GET /connectors/{name}/config",
+        "GET /connectors/{name}/settings",
         "GET /connectors/{name}/status",
         "GET /connectors/{name}/topics",
         "GET /connectors/{name}/offsets",

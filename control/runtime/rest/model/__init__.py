@@ -6,6 +6,7 @@ answer              the form of all answers, errors included
 body                a request's body, up to a bound
 sent_settings       settings in a request
 sent_positions      positions in a request
+settings_in_force   the settings that a pipeline runs with, and where each comes from
 drafts              the protocol `Drafts`, and what it may refuse
 masked_secrets      masked secrets that come back in settings
 """
