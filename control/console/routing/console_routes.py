@@ -28,6 +28,7 @@ from wrackline.control.console.heat_figures import FIGURES
 from wrackline.control.console.letters.letters_routes import add_letters
 from wrackline.control.console.lineage.lineage_routes import add_lineage
 from wrackline.control.console.log.log_routes import add_log
+from wrackline.control.console.log.rewind_routes import add_rewind
 from wrackline.control.console.make.asking_routes import add_asking
 from wrackline.control.console.make.make_routes import DraftPages, add_make
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
@@ -84,6 +85,7 @@ def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRou
     add_bulk(made, pages)
     add_rows(made, pages)
     add_log(made, pages)
+    add_rewind(made, pages)
     add_lineage(made, pages)
     add_settings(made, pages)
     add_workers(made, pages)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,14 +22,14 @@ from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.lineage.column_paths import MapsOfTable, maps_of
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
-from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GroupMember
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, NOT_STOPPED, GroupMember
 from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
 from wrackline.control.runtime.rest.routes.event_routes import PATIENCE_S
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint, open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
-from wrackline.control.runtime.services.offsets import PastPosition
+from wrackline.control.runtime.services.offsets import NOT_KEPT, PastPosition, PlannedMove
 from wrackline.control.runtime.worker.pipeline_views import BoardView, Followed
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -58,6 +59,20 @@ RANGES = [
 ]  # fmt: skip
 
 
+PAST_MS = (now_ms() // 1000 - 90 * 60) * 1000
+
+
+def past(place: str = "6F/") -> Sequence[PastPosition]:
+    """Return positions of an hour and a half, one a minute."""
+    return [
+        PastPosition(
+            datetime.fromtimestamp(PAST_MS // 1000 + minute * 60, UTC).isoformat(timespec="milliseconds"),
+            "shop", {"lsn": minute}, f"{place}{0x19000000 + minute * 4_096:X} (epoch 2)", 7,
+        )
+        for minute in range(90)
+    ]  # fmt: skip
+
+
 class MadeCrew:
     """Connectors that run nowhere."""
 
@@ -69,6 +84,8 @@ class MadeCrew:
         self.wished: list[tuple[str, DesiredState]] = []
         self.answers: MadeAnswers | None = None  # what servers say, once it is served
         self.tasks: list[int | None] = []  # of each wish
+        self.past: Sequence[PastPosition] = past()
+        self.rewound: list[tuple[str, datetime, bool]] = []
         self.given = {"connector.class": "postgres", "kafka.bootstrap.servers": "broker1:9092"}
 
     def names(self) -> Sequence[str]:
@@ -102,7 +119,16 @@ class MadeCrew:
 
     def offset_history(self, name: str) -> Sequence[PastPosition]:
         del name
-        return []
+        return self.past
+
+    def rewind(self, name: str, to: datetime, *, as_new: bool, dry_run: bool) -> Sequence[PlannedMove]:
+        if to.timestamp() * 1000 < PAST_MS:
+            raise NOT_KEPT(pipeline=name, time=to.isoformat())
+        if not dry_run:
+            if self.standing(name).state is not TaskState.STOPPED:
+                raise NOT_STOPPED(name=name)
+            self.rewound.append((name, to, as_new))
+        return [PlannedMove("shop", "6F/1A2B3C4D (epoch 2)", "6F/19000000 (epoch 2)", {"lsn": 1})]
 
 
 class MadeViews:

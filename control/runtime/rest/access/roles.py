@@ -189,6 +189,8 @@ _TABLE: Final = {
         "DELETE /v1/contexts/{ns}/drafts/{id}",
         "POST /v1/contexts/{ns}/drafts/{id}/deploy",
         "POST /console/new",
+        "GET /console/p/{name}/rewind",  # asks the source whether it can begin there
+        "POST /console/p/{name}/rewind",
         *(
             f"POST /console/draft/{{id}}/{what}"
             for what in ("step/{step}", "tables", "columns", "deploy", "remove")
