@@ -3,6 +3,7 @@
     ["shop","source"]                         a half: its state, since when, its error, its figures
     ["shop","target","shop.public.orders"]    one table of it, by the name of its topic without the server
     ["shop","target","shop.public.orders",1764000000000]    its columns since that moment: column_maps.py
+    ["shop","source",20785,"kafka.unreachable"]    how often it logged an error on a day: past/error_days.py
 
 A record is a whole document and the topic is compacted, so the newest record of each key is all that is
 known; a reader that does not know a form of key passes over it.  `at_ms` is the writer's time.  A half that
@@ -19,7 +20,8 @@ import orjson
 
 from wrackline.schemas.kafka.board_shapes import half_report, moment, source_table, target_table
 from wrackline.schemas.kafka.column_maps import MapLog, check_map
-from wrackline.schemas.untrusted import text
+from wrackline.schemas.kafka.past.error_days import DAY_MS, ErrorDay, ErrorDays, read_count
+from wrackline.schemas.untrusted import number, text
 
 VERSION: Final = 1
 ALIVE_S: Final = 5.0
@@ -56,10 +58,11 @@ class BoardKey(NamedTuple):
     half: Half
     table: str | None = None
     since_ms: int | None = None  # of a map of its columns
+    errors: ErrorDay | None = None  # what it counts
 
     def encode(self) -> bytes:
         """Return the record's key."""
-        named = [self.pipeline, self.half.value, self.table, self.since_ms]
+        named = [self.pipeline, self.half.value, *(self.errors or (self.table, self.since_ms))]
         return orjson.dumps([part for part in named if part is not None])
 
 
@@ -68,6 +71,8 @@ def parse_key(key: bytes) -> BoardKey:
     pipeline, half, *rest = orjson.loads(key)
     if len(rest) > 2:
         raise ValueError("a key of too many parts")
+    if len(rest) == 2 and isinstance(rest[1], str):
+        return BoardKey(text(pipeline), Half(half), errors=ErrorDay(number(rest[0]), rest[1]))
     table = text(rest[0]) if rest else None
     return BoardKey(text(pipeline), Half(half), table, moment(rest[1]) if rest[1:] else None)
 
@@ -85,6 +90,7 @@ class HalfBoard:
     heard_ms: int = 0  # when the newest record of any kind was written or read, by this machine's clock
     tables: dict[str, Document] = field(default_factory=dict)
     maps: MapLog = field(default_factory=MapLog)
+    errors: ErrorDays = field(default_factory=ErrorDays)
 
     @property
     def state(self) -> HalfState | None:
@@ -119,6 +125,9 @@ class Board:
         if about.since_ms is not None:
             self._take_map(about, value, heard_ms)
             return about
+        if about.errors is not None:
+            self._take_count(about, about.errors, value, heard_ms)
+            return about
         report = None if value is None else _report(value, about)
         half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
         half.heard_ms = max(half.heard_ms, heard_ms)
@@ -137,6 +146,13 @@ class Board:
             check_map(value)
         half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
         half.maps.take(about.table or "", about.since_ms or 0, value)
+
+    def _take_count(self, about: BoardKey, errors: ErrorDay, value: bytes | None, heard_ms: int) -> None:
+        if errors.day * DAY_MS > heard_ms + _AHEAD_MS:
+            raise ValueError("a count of the future")
+        count = None if value is None else read_count(value)
+        half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
+        half.errors.take(errors, count)
 
     def half(self, pipeline: str, half: Half) -> HalfBoard:
         """Return what is known of a half."""

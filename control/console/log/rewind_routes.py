@@ -38,7 +38,7 @@ NOT_CONFIRMED = define(
     "nothing was done, because the name that was typed is not {name}",
     hint="type {name} to confirm",
 )
-PATIENCE_S: Final = 20.0
+PATIENCE_S: Final = 10.0
 _FRESH_S: Final = 5.0
 _LONGEST: Final = 100  # characters of a time
 Page = Annotated[int, Query(ge=1)]

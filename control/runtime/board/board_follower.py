@@ -23,6 +23,7 @@ from wrackline.producers.kafka.client import Client, Identity, Settings
 from wrackline.schemas.kafka.board_records import Board, Half, HalfBoard, parse_key
 from wrackline.schemas.kafka.column_maps import MapLog
 from wrackline.schemas.kafka.offsets_records import OUTSIDE_ANY_TRANSACTION
+from wrackline.schemas.kafka.past.error_days import ErrorCount, ErrorDay
 from wrackline.schemas.kafka.receipts import Receipt
 from wrackline.schemas.kafka.receipts import parse_key as parse_receipt_key
 from wrackline.schemas.kafka.topic_names import internal_topics
@@ -135,6 +136,11 @@ class BoardFollower:
         """Return the maps of columns of both halves as they are now."""
         with self._lock:
             return {half: self._board.half(pipeline, half).maps.copy() for half in Half}
+
+    def errors(self, pipeline: str) -> Mapping[Half, Sequence[tuple[ErrorDay, ErrorCount]]]:
+        """Return how often each half has logged each error on each day."""
+        with self._lock:
+            return {half: list(self._board.half(pipeline, half).errors.items()) for half in Half}
 
     def receipts(self, pipeline: str) -> Sequence[Receipt]:
         """Return the newest requests of a pipeline."""

@@ -18,6 +18,8 @@ from wrackline.control.runtime.board.board_changes import BoardChanges, HalfLook
 from wrackline.control.runtime.board.board_reader import board_slot, read_records
 from wrackline.control.runtime.board.map_changes import MapChanges
 from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.logs.error_changes import ErrorChanges
+from wrackline.control.runtime.logs.lines import also_hear
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.failures import of_exception
@@ -46,7 +48,8 @@ def written_board(
     thread = Thread(target=writer.run, name="board", daemon=True)
     thread.start()
     try:
-        yield writer.maps
+        with also_hear(writer.errors.hear):
+            yield writer.maps
     finally:
         writer.ending.set()
         thread.join(_LEAVE_S if writer.last_code is None else _LAST_S)
@@ -63,6 +66,7 @@ class _Writer:
         self._client = Client(values.below("kafka."), values.integer("max.row.bytes"))
         self._changes = BoardChanges(values.text("name"), half)
         self.maps = MapChanges(values.text("name"), half, now_ms)
+        self.errors = ErrorChanges(values.text("name"), half, now_ms)
         self._whole = True  # whether the next look is at all tables
         self.last_code: str | None = None
 
@@ -97,6 +101,7 @@ class _Writer:
         last = board.half(self._values.text("name"), self._half)
         self._earlier(last)
         self.maps.recorded(last.maps)
+        self.errors.recorded(last.errors)
         self._changes.reported_before(parse_key(key) for key, value, _ in records if value is not None)
         return Producer(self._client.reporter("board"))
 
@@ -105,7 +110,8 @@ class _Writer:
         look = self._look(whole)
         self._whole = whole and not look.knows_all  # after an error all tables are looked at again
         changes = self._changes.due(look, time.monotonic(), now_ms(), whole=whole)
-        for key, value in (*self.maps.due(), *changes):
+        self.errors.ends(look.half)
+        for key, value in (*self.maps.due(), *self.errors.due(), *changes):
             try:
                 producer.produce(self._slot.topic, value, key, self._slot.partition, self._delivered)
             except BufferError:
@@ -125,6 +131,7 @@ class _Writer:
         self._whole = True
         self._changes.lost()
         self.maps.lost()
+        self.errors.lost()
 
     def _note(self, error: WracklineError) -> None:
         """Report it once; the half itself reports that Kafka is away."""

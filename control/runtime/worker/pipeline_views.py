@@ -29,6 +29,7 @@ from wrackline.producers.connect.child import Begin
 from wrackline.producers.kafka.client import Client
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
+from wrackline.schemas.kafka.past.error_days import ErrorCount, ErrorDay
 from wrackline.schemas.kafka.receipts import Receipt
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.pipelines.pipeline import Pipeline
@@ -116,6 +117,11 @@ class WorkerViews:
         """Return a pipeline's newest requests, the newest first."""
         self._follow(name)
         return self._boards.receipts(name)
+
+    def errors(self, name: str) -> Mapping[Half, Sequence[tuple[ErrorDay, ErrorCount]]]:
+        """Return how often each half has logged each error on each day."""
+        self._follow(name)
+        return self._boards.errors(name)
 
     def lines(self, name: str) -> Sequence[bytes] | None:
         """Return the newest lines of both halves, oldest first; None: they are not sent."""

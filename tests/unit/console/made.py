@@ -11,8 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.fakes.drafts import MadeAnswers, made_access
-from tests.unit.console import made_events, made_letters, made_shapes
+from tests.unit.console import made_errors, made_events, made_letters, made_shapes
 from tests.unit.console.made_maps import learn
+from wrackline.control.console.errors.errors_past import Counts
 from wrackline.control.console.routing import console_routes
 from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
@@ -143,6 +144,7 @@ class MadeViews:
         self.asked_shapes: list[tuple[str, str]] = []
         self.shape_look: Callable[[], ShapeLook] = made_shapes.several
         self.letters = made_letters.MadeDesk()
+        self.past = made_errors.past_counts()
         self.requests: dict[str, Sequence[Receipt]] = {}
         self.sent: list[tuple[str, bytes]] = []
 
@@ -166,6 +168,10 @@ class MadeViews:
     def column_maps(self, name: str, column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
         with self.board(name) as board:
             return maps_of({half: one.maps for half, one in board.halves.items()}, column, table)
+
+    def errors(self, name: str) -> Counts:
+        self.brokers(name)
+        return self.past
 
     def lines(self, name: str) -> Sequence[bytes] | None:
         del name

@@ -144,11 +144,9 @@ def test_a_source_that_does_not_answer_keeps_no_page_waiting(
 
 def test_texts_of_others_are_text(visitor: Visitor, crew: MadeCrew) -> None:
     crew.past = past(HOSTILE)
-    for path in (
-        f"{PATH}{to(HOSTILE)}",
-        f"{PATH}{to(THERE)}",
-        f"/console/p/shop/positions?rewound={quote(HOSTILE)}",
-    ):
+    odd = f"/console/p/shop/positions?rewound={quote(HOSTILE)}"
+    assert "continues where it was" not in visitor.ask("GET", odd).html
+    for path in (f"{PATH}{to(HOSTILE)}", f"{PATH}{to(THERE)}", odd):
         page = Page(visitor.ask("GET", path).html)
         assert not [one for one in page.elements if one[1].get("src") == "x"]
         assert "onerror" not in {name for _, attributes in page.elements for name in attributes}
