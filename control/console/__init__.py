@@ -9,6 +9,7 @@ letters             the screen of dead letters
 shapes              the screen of a table's shapes
 access              what users may do and see, and which forms are of their session
 rows                existing rows
+lines               the log of both halves
 log                 positions and log
 make                a pipeline before it is made: drafts in four steps
 settings            what a pipeline runs with

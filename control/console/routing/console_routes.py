@@ -27,6 +27,7 @@ from wrackline.control.console.events.events_routes import add_events
 from wrackline.control.console.heat_figures import FIGURES
 from wrackline.control.console.letters.letters_routes import add_letters
 from wrackline.control.console.lineage.lineage_routes import add_lineage
+from wrackline.control.console.lines.lines_routes import add_lines
 from wrackline.control.console.log.log_routes import add_log
 from wrackline.control.console.log.rewind_routes import add_rewind
 from wrackline.control.console.make.asking_routes import add_asking
@@ -85,6 +86,7 @@ def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRou
     add_bulk(made, pages)
     add_rows(made, pages)
     add_log(made, pages)
+    add_lines(made, pages)
     add_rewind(made, pages)
     add_lineage(made, pages)
     add_settings(made, pages)

@@ -54,7 +54,7 @@ class BoardFollower:
         self._board, self._lock = Board(), RLock()
         self._followed: dict[str, tuple[_PipelineTopics, _Reader]] = {}
         self._receipts: dict[str, ReceiptFold] = {}
-        self._trails: dict[str, deque[bytes]] = {}  # topics of lines: the newest ones
+        self._trails: dict[str, deque[tuple[int, bytes]]] = {}  # topics of lines: the newest, by offset
         self._readers: dict[tuple[tuple[str, str], ...], _Reader] = {}  # by the settings of the client
 
     def follow(self, pipeline: str, values: Values) -> None:
@@ -91,6 +91,10 @@ class BoardFollower:
 
     def lines(self, topic: str) -> Sequence[bytes]:
         """Return the newest lines of a topic that is followed, oldest first."""
+        return [line for _, line in self.numbered_lines(topic)]
+
+    def numbered_lines(self, topic: str) -> Sequence[tuple[int, bytes]]:
+        """Return the same with their offsets."""
         with self._lock:
             return tuple(self._trails.get(topic, ()))
 
@@ -155,7 +159,7 @@ class BoardFollower:
             trail = self._trails.get(topic or "")
             if trail is not None and isinstance(value, bytes):
                 if len(value) <= _LONGEST_LINE:  # anybody who may write there decides how long one is
-                    trail.append(value)
+                    trail.append((message.offset() or 0, value))
                 return
         if not isinstance(key, bytes) or isinstance(value, str):
             return

@@ -128,6 +128,11 @@ class WorkerViews:
         topic = self._follow(name).logs
         return None if topic is None else self._boards.lines(topic)
 
+    def numbered_lines(self, name: str) -> Sequence[tuple[int, bytes]] | None:
+        """Return the same with their offsets."""
+        topic = self._follow(name).logs
+        return None if topic is None else self._boards.numbered_lines(topic)
+
     def column_maps(self, name: str, column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
         """Return a table's maps of columns, or those of the tables that may have a column."""
         self._follow(name)

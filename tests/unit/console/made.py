@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.fakes.drafts import MadeAnswers, made_access
-from tests.unit.console import made_errors, made_events, made_letters, made_shapes
+from tests.unit.console import made_errors, made_events, made_letters, made_lines, made_shapes
 from tests.unit.console.made_maps import learn
 from wrackline.control.console.errors.errors_past import Counts
 from wrackline.control.console.routing import console_routes
@@ -144,6 +144,7 @@ class MadeViews:
         self.asked_shapes: list[tuple[str, str]] = []
         self.shape_look: Callable[[], ShapeLook] = made_shapes.several
         self.letters = made_letters.MadeDesk()
+        self.log: list[tuple[int, bytes]] | None = made_lines.some()
         self.past = made_errors.past_counts()
         self.requests: dict[str, Sequence[Receipt]] = {}
         self.sent: list[tuple[str, bytes]] = []
@@ -176,6 +177,10 @@ class MadeViews:
     def lines(self, name: str) -> Sequence[bytes] | None:
         del name
         return [b'{"ts_ms":1,"level":"info","event":"running","line":"running"}']
+
+    def numbered_lines(self, name: str) -> Sequence[tuple[int, bytes]] | None:
+        self.brokers(name)
+        return self.log
 
     def wish_table(self, name: str, table: str, wish: TableWish, by: str) -> None:
         if name not in self.boards:

@@ -127,6 +127,7 @@ _TABLE: Final = {
         "GET /console/p/{name}/t/{table}",
         "GET /console/p/{name}/events",
         "GET /console/p/{name}/errors",
+        "GET /console/p/{name}/logs",
         "GET /console/p/{name}/letters",
         "GET /console/p/{name}/tables/{table}/shapes",
         "GET /console/error/{code}",
