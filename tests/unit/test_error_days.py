@@ -39,7 +39,9 @@ def written(changes: ErrorChanges, board: Board) -> dict[tuple[int, str], tuple[
     for key, value in changes.due():
         board.apply(key, value, NOON + 30 * DAY_MS)
     found = board.half("shop", Half.SOURCE).errors.items()
-    return {tuple(about): (one.count, one.first_ms, one.last_ms, one.sentence) for about, one in found}
+    return {
+        (about.day, about.code): (one.count, one.first_ms, one.last_ms, one.sentence) for about, one in found
+    }
 
 
 def test_a_key_is_read_as_it_was_written() -> None:

@@ -6,7 +6,7 @@ In: the lines in the worker's memory.  Out: a route.  A page that follows asks e
 behind the newest line that it has; the answer is rows alone, or nothing.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
@@ -35,7 +35,12 @@ def add_lines(made: APIRouter, pages: PageFrame) -> None:
         pages.crew.standing(name)
         question = read_line_question(level, half, q, after)
         page = lines_page(name, question, pages.views.numbered_lines(name))
-        shown = {"page": page, "live": live == "on", "newer": _link(question, page.newest), "levels": LEVELS}
+        shown: dict[str, Any] = {
+            "page": page,
+            "live": live == "on",
+            "newer": _link(question, page.newest),
+            "levels": LEVELS,
+        }
         if live == "on" and pages.renews(request):
             return pages.part("line_rows.html", **shown) if page.newest > question.after else pages.nothing()
         return pages.page(request, "lines.html", **shown)
