@@ -91,7 +91,7 @@ class BoardFollower:
 
     def lines(self, topic: str) -> Sequence[bytes]:
         """Return the newest lines of a topic that is followed, oldest first."""
-        return [line for _, line in self.numbered_lines(topic)]
+        return tuple(line for _, line in self.numbered_lines(topic))
 
     def numbered_lines(self, topic: str) -> Sequence[tuple[int, bytes]]:
         """Return the same with their offsets."""
