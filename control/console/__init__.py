@@ -9,8 +9,10 @@ letters             the screen of dead letters
 shapes              the screen of a table's shapes
 access              what users may do and see, and which forms are of their session
 rows                existing rows
+lines               the log of both halves
 log                 positions and log
 make                a pipeline before it is made: drafts in four steps
+settings            what a pipeline runs with
 lineage             from which table into which copy
 workers             workers, and what each of them runs
 draw                geometry of drawings

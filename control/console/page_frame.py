@@ -16,6 +16,7 @@ from urllib.parse import quote
 from fastapi import Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from starlette.responses import HTMLResponse
 
 from wrackline.control.console.access.page_route import TOKEN_FIELD
 from wrackline.control.console.access.permissions import form_token, permissions_of
@@ -40,6 +41,7 @@ from wrackline.schemas.versions import OURS
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _ROWS: Final = 2_000
+RENEWAL: Final = "hx-request"
 THEMES: Final = ("light", "dark", "system")
 THEME_COOKIE: Final = "wrackline_theme"
 HEADERS: Final = {
@@ -97,6 +99,14 @@ class PageFrame:
             except WracklineError:  # it was deleted meanwhile
                 continue
         return found
+
+    def renews(self, request: Request) -> bool:
+        """Whether an open page asks for what is new."""
+        return RENEWAL in request.headers
+
+    def grouped(self) -> bool:
+        """Whether REST makes the pipelines, in a group of workers; else files do."""
+        return any(one.slots is not None for one in self.crew.members())
 
     def settings(self, name: str) -> Mapping[str, str]:
         """Return a pipeline's settings."""
@@ -156,6 +166,14 @@ class PageFrame:
             **of,
         )
         return self._renewals.answer(request, MadePage(made, sections, version), status, HEADERS)
+
+    def part(self, template: str, **of: object) -> Response:
+        """Render rows for a page that is open; they contain no form, so nothing of a session."""
+        return HTMLResponse(self._templates.get_template(template).render(**of), 200, HEADERS)
+
+    def nothing(self) -> Response:
+        """Answer to an open page that nothing has come."""
+        return Response(status_code=204, headers=HEADERS)
 
     def refused(self, request: Request, error: WracklineError, status: int | None) -> Response:
         """Say that something was not done, and why."""

@@ -4,6 +4,7 @@
     ["shop","target","shop.public.orders"]    one table of it, by the name of its topic without the server
     ["shop","target","shop.public.orders",1764000000000]    its columns since that moment: column_maps.py
     ["shop","target","shop.public.orders",1764028800000,"minutes"]    its minutes of a day: minute_records.py
+    ["shop","source",20785,"kafka.unreachable"]    how often it logged an error on a day: past/error_days.py
 
 A record is a whole document and the topic is compacted, so the newest record of each key is all that is
 known; a reader that does not know a form of key passes over it.  `at_ms` is the writer's time.  A half that
@@ -20,8 +21,9 @@ import orjson
 
 from wrackline.schemas.kafka.board_shapes import half_report, moment, source_table, target_table
 from wrackline.schemas.kafka.column_maps import MapLog, check_map
+from wrackline.schemas.kafka.past.error_days import DAY_MS, ErrorDay, ErrorDays, read_count
 from wrackline.schemas.minutes.minute_records import MinuteLog
-from wrackline.schemas.untrusted import text
+from wrackline.schemas.untrusted import number, text
 
 VERSION: Final = 1
 ALIVE_S: Final = 5.0
@@ -61,16 +63,20 @@ class BoardKey(NamedTuple):
     table: str | None = None
     since_ms: int | None = None  # of a map of its columns, or the day of its minutes
     part: str | None = None  # MINUTES; None: a map
+    errors: ErrorDay | None = None  # what it counts
 
     def encode(self) -> bytes:
         """Return the record's key."""
-        named = [self.pipeline, self.half.value, self.table, self.since_ms, self.part]
+        of_table = (self.table, self.since_ms, self.part)
+        named = [self.pipeline, self.half.value, *(self.errors or of_table)]
         return orjson.dumps([part for part in named if part is not None])
 
 
 def parse_key(key: bytes) -> BoardKey:
     """Read a record's key; ValueError or TypeError: it is none."""
     pipeline, half, *rest = orjson.loads(key)
+    if len(rest) == 2 and isinstance(rest[1], str):
+        return BoardKey(text(pipeline), Half(half), errors=ErrorDay(number(rest[0]), rest[1]))
     if rest[2:] not in ([], [MINUTES]):
         raise ValueError("a key of other parts")
     table = text(rest[0]) if rest else None
@@ -91,6 +97,7 @@ class HalfBoard:
     heard_ms: int = 0  # when the newest record of any kind was written or read, by this machine's clock
     tables: dict[str, Document] = field(default_factory=dict)
     maps: MapLog = field(default_factory=MapLog)
+    errors: ErrorDays = field(default_factory=ErrorDays)
     version: int = 0  # another one after each record
     states: int = 0  # another one after each record that says another state of the half or of a table
     minutes: MinuteLog = field(default_factory=MinuteLog)
@@ -133,6 +140,9 @@ class Board:
         if about.since_ms is not None:
             self._take_past(about, value, heard_ms)
             return about
+        if about.errors is not None:
+            self._take_count(about, about.errors, value, heard_ms)
+            return about
         report = None if value is None else _report(value, about)
         half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
         half.heard_ms = max(half.heard_ms, heard_ms)
@@ -162,6 +172,13 @@ class Board:
         if value is not None:
             check_map(value)
         half.maps.take(about.table or "", about.since_ms or 0, value)
+
+    def _take_count(self, about: BoardKey, errors: ErrorDay, value: bytes | None, heard_ms: int) -> None:
+        if errors.day * DAY_MS > heard_ms + _AHEAD_MS:
+            raise ValueError("a count of the future")
+        count = None if value is None else read_count(value)
+        half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
+        half.errors.take(errors, count)
 
     def half(self, pipeline: str, half: Half) -> HalfBoard:
         """Return what is known of a half."""

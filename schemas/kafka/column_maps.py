@@ -105,7 +105,7 @@ class MapLog:
         return forgotten
 
     def copy(self) -> "MapLog":
-        """Return what is known now."""
+        """Return the maps as they are now."""
         made = MapLog()
         made._tables = {table: dict(maps) for table, maps in self._tables.items()}
         return made

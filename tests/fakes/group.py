@@ -17,6 +17,7 @@ from wrackline.control.runtime.rest.model.connectors import (
     refuse_existing,
 )
 from wrackline.control.runtime.rest.model.kept_answers import AnswersInMemory
+from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
@@ -76,6 +77,10 @@ class FakeGroup(AnswersInMemory):
     def config(self, name: str) -> Mapping[str, str]:
         given = self.stored_settings(name)
         return self.check(given).registry.shown(given)
+
+    def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
+        own = self.stored_settings(name)
+        return settings_in_force(self.check(own), own)
 
     def check(self, settings: Mapping[str, str]) -> Pipeline:
         return check({**DEFAULTS, **settings}, Installed(), self.resolver)

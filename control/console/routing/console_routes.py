@@ -3,7 +3,6 @@
     GET  /console/                          the pipelines
     GET  /console/p/{name}                  one of them
     GET  /console/p/{name}/t/{table}        one of its tables
-    GET  /console/p/{name}/settings         its settings, secrets masked
     POST /console/p/{name}/do/{verb}        pause, resume, stop, restart
     POST /console/p/{name}/tasks/{task}/do/{verb}    pause, resume of one half alone
     POST /console/p/{name}/t/{table}/do/{verb}    pause, resume, retry
@@ -28,7 +27,9 @@ from wrackline.control.console.events.events_routes import add_events
 from wrackline.control.console.heat_figures import FIGURES
 from wrackline.control.console.letters.letters_routes import add_letters
 from wrackline.control.console.lineage.lineage_routes import add_lineage
+from wrackline.control.console.lines.lines_routes import add_lines
 from wrackline.control.console.log.log_routes import add_log
+from wrackline.control.console.log.rewind_routes import add_rewind
 from wrackline.control.console.make.asking_routes import add_asking
 from wrackline.control.console.make.make_routes import DraftPages, add_make
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
@@ -37,6 +38,7 @@ from wrackline.control.console.pipelines_page import bulk_note, pipelines_page
 from wrackline.control.console.routing.bulk_routes import add_bulk
 from wrackline.control.console.routing.login_routes import add_login
 from wrackline.control.console.rows.rows_routes import add_rows
+from wrackline.control.console.settings.settings_routes import add_settings
 from wrackline.control.console.shapes.shapes_routes import add_shapes
 from wrackline.control.console.table_layout import TableChoice, TableLayouts
 from wrackline.control.console.table_page import table_page
@@ -85,7 +87,10 @@ def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRou
     add_bulk(made, pages)
     add_rows(made, pages)
     add_log(made, pages)
+    add_lines(made, pages)
+    add_rewind(made, pages)
     add_lineage(made, pages)
+    add_settings(made, pages)
     add_workers(made, pages)
     shared = DraftPages(pages, drafts)
     add_make(made, shared)
@@ -154,12 +159,6 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
         if shown is None:
             return pages.page(request, "missing.html", 404, what=f"table {shown_name(table)} of {name}")
         return pages.page_of(request, version, "table.html", page=shown)
-
-    @made.get("/p/{name}/settings")
-    def settings(request: Request, name: str) -> Response:
-        """Show a pipeline's settings."""
-        given = sorted(pages.settings(name).items())
-        return pages.page(request, "settings.html", name=name, settings=given)
 
 
 def _add_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:

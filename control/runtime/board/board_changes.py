@@ -52,7 +52,12 @@ class BoardChanges:
     def reported_before(self, keys: Iterable[BoardKey]) -> None:
         """Take the tables that an earlier process of this half has reported."""
         self._written |= dict.fromkeys(
-            (key for key in keys if key[:2] == self._half[:2] and key.since_ms is None), b""
+            (
+                key
+                for key in keys
+                if key[:2] == self._half[:2] and key.since_ms is None and key.errors is None
+            ),
+            b"",
         )
 
     def lost(self) -> None:

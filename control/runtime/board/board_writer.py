@@ -19,6 +19,8 @@ from wrackline.control.runtime.board.board_changes import BoardChanges, HalfLook
 from wrackline.control.runtime.board.board_reader import board_slot, read_records
 from wrackline.control.runtime.board.map_changes import MapChanges
 from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.logs.error_changes import ErrorChanges
+from wrackline.control.runtime.logs.lines import also_hear
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.failures import of_exception
@@ -48,7 +50,8 @@ def written_board(
     thread = Thread(target=writer.run, name="board", daemon=True)
     thread.start()
     try:
-        yield writer.maps
+        with also_hear(writer.errors.hear):
+            yield writer.maps
     finally:
         writer.ending.set()
         thread.join(_LEAVE_S if writer.last_code is None else _LAST_S)
@@ -65,6 +68,7 @@ class _Writer:
         self._client = Client(values.below("kafka."), values.integer("max.row.bytes"))
         self._changes = BoardChanges(values.text("name"), half)
         self.maps = MapChanges(values.text("name"), half, now_ms)
+        self.errors = ErrorChanges(values.text("name"), half, now_ms)
         self._whole = True  # whether the next look at figures is at all tables
         self._due = 0.0  # when that is
         self._gap = False  # whether a record may be missing that a half's moment counts on
@@ -101,6 +105,7 @@ class _Writer:
         last = board.half(self._values.text("name"), self._half)
         self._earlier(last)
         self.maps.recorded(last.maps)
+        self.errors.recorded(last.errors)
         self._changes.reported_before(parse_key(key) for key, value, _ in records if value is not None)
         return Producer(self._client.reporter("board"))
 
@@ -114,10 +119,11 @@ class _Writer:
         whole, self._whole, self._due, self._gap = self._whole, True, now + EVERY_S, False
         look = self._look(LookScope.ALL if whole else LookScope.FIGURES)
         self._whole = whole and not look.knows_all  # after an error all tables are looked at again
+        self.errors.ends(look.half)
         return self._changes.due(look, now, now_ms(), whole=whole)
 
     def _write(self, producer: Producer, changes: list[Record]) -> None:
-        for key, value in (*self.maps.due(), *changes):
+        for key, value in (*self.maps.due(), *self.errors.due(), *changes):
             try:
                 producer.produce(self._slot.topic, value, key, self._slot.partition, self._delivered)
             except BufferError:
@@ -137,6 +143,7 @@ class _Writer:
         self._whole = self._gap = True
         self._changes.lost()
         self.maps.lost()
+        self.errors.lost()
 
     def _note(self, error: WracklineError) -> None:
         """Report it once; the half itself reports that Kafka is away."""

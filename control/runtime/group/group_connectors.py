@@ -38,6 +38,7 @@ from wrackline.control.runtime.rest.model.connectors import (
     refuse_existing,
 )
 from wrackline.control.runtime.rest.model.kept_answers import KeptAnswer, too_old
+from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
 from wrackline.control.runtime.services.offsets import (
     OffsetsService,
     PastPosition,
@@ -181,6 +182,11 @@ class GroupConnectors:
             shown = self.pipeline(name).registry.shown(connector.config)
             self._shown[name] = (connector.cut, shown)
         return shown
+
+    def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
+        """Return the settings that a connector runs with; some may be the group's."""
+        own = self.stored_settings(name)
+        return settings_in_force(self.check(own), own)
 
     def version(self, name: str) -> int:
         """Return a number that changes with the connector's settings."""

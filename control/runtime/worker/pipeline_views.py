@@ -30,6 +30,7 @@ from wrackline.producers.connect.child import Begin
 from wrackline.producers.kafka.client import Client
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
+from wrackline.schemas.kafka.past.error_days import ErrorCount, ErrorDay
 from wrackline.schemas.kafka.receipts import Receipt
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.minutes.minute_records import MINUTE_MS
@@ -137,16 +138,25 @@ class WorkerViews:
         self._follow(name)
         return self._boards.receipts(name)
 
+    def errors(self, name: str) -> Mapping[Half, Sequence[tuple[ErrorDay, ErrorCount]]]:
+        """Return how often each half has logged each error on each day."""
+        self._follow(name)
+        return self._boards.errors(name)
+
     def lines(self, name: str) -> Sequence[bytes] | None:
         """Return the newest lines of both halves, oldest first; None: they are not sent."""
         topic = self._follow(name).logs
         return None if topic is None else self._boards.lines(topic)
 
+    def numbered_lines(self, name: str) -> Sequence[tuple[int, bytes]] | None:
+        """Return the same with their offsets."""
+        topic = self._follow(name).logs
+        return None if topic is None else self._boards.numbered_lines(topic)
+
     def column_maps(self, name: str, column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
         """Return a table's maps of columns, or those of the tables that may have a column."""
         self._follow(name)
-        with self._boards.held(name, past=True) as halves:
-            return maps_of(halves, column, table)
+        return maps_of(self._boards.maps(name), column, table)
 
     def slo(self, name: str) -> SloReport | None:
         """Return how a pipeline's promise went until now; None: it promises nothing."""

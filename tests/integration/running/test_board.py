@@ -111,6 +111,12 @@ def test_a_failure_is_on_the_board_with_its_hint(world: World, follower: BoardFo
     assert error["hint"]
     told: Any = json.loads(world.command("status", "--json").stdout)
     assert told["log"]["error"]["code"] == error["code"]
+
+    def counts() -> dict[str, str]:
+        return {about.code: one.sentence for about, one in follower.errors(world.prefix)[Half.SOURCE]}
+
+    wait_until(lambda: error["code"] in counts())
+    assert counts()[error["code"]] == error["sentence"]
     world.sql.execute(f'ALTER ROLE "{world.user}" SUPERUSER')
 
 

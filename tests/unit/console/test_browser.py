@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.integration.running.world import wait_until
-from tests.unit.console.made import RUNS, MadeCrew, MadeViews, busy, crowd, served, source_table
+from tests.unit.console.made import RUNS, MadeCrew, MadeViews, busy, crowd, past, served, source_table
 from tests.unit.console.visitor import users
 from tests.unit.control.rest_users import PASSWORD
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
@@ -25,6 +25,12 @@ pytestmark = [
     ),
 ]
 PAGES = [
+    "/p/shop/logs",
+    "/p/shop/logs?live=on",
+    "/p/shop/events?live=on",
+    "/p/shop/rewind",
+    f"/p/shop/rewind?to={past()[60].time[:19]}",
+    "/p/shop/settings?show=all",
     "/p/shop/events?at=0:102",
     "/p/new-one/events",
     "/p/billing/errors",

@@ -34,7 +34,8 @@ from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.kafka.board_records import Half
 
-PAGES = ["/workers", "/lineage", "/p/shop/lineage",
+PAGES = ["/p/shop/logs", "/p/shop/logs?live=on", "/p/shop/rewind", "/p/shop/settings?show=all",
+         "/p/shop/events?live=on", "/workers", "/lineage", "/p/shop/lineage",
          "/p/shop/tables/shop.public.orders/lineage", "/p/shop/positions", "/p/new-one/positions",
          "/p/archive/positions",
          "/p/shop/snapshot", "/p/new-one/snapshot", "/p/billing/snapshot", "/p/warehouse/snapshot?sent=x",

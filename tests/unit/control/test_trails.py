@@ -154,9 +154,15 @@ def test_a_line_of_any_length_takes_no_memory_of_the_worker() -> None:
     with closing(BoardFollower()) as follower:
         follower.follow_lines("lines", Client({"bootstrap.servers": "127.0.0.1:1"}, 1_000))
         for length in (10, 1 << 20, 20):
-            record = SimpleNamespace(key=lambda: None, value=lambda n=length: b"x" * n, topic=lambda: "lines")
+            record = SimpleNamespace(
+                key=lambda: None,
+                value=lambda n=length: b"x" * n,
+                topic=lambda: "lines",
+                offset=lambda n=length: n,
+            )
             follower.take(cast("Any", None), cast("Any", record), 0)
         assert [len(one) for one in follower.lines("lines")] == [10, 20]
+        assert [place for place, _ in follower.numbered_lines("lines")] == [10, 20]
 
 
 def test_no_write_of_many_is_left_out_of_the_audit() -> None:

@@ -85,6 +85,7 @@ _TABLE: Final = {
         "GET /connectors",
         "GET /connectors/{name}",
         "GET /connectors/{name}/config",
+        "GET /connectors/{name}/settings",
         "GET /connectors/{name}/status",
         "GET /connectors/{name}/topics",
         "GET /connectors/{name}/offsets",
@@ -127,6 +128,7 @@ _TABLE: Final = {
         "GET /console/p/{name}/t/{table}",
         "GET /console/p/{name}/events",
         "GET /console/p/{name}/errors",
+        "GET /console/p/{name}/logs",
         "GET /console/p/{name}/letters",
         "GET /console/p/{name}/tables/{table}/shapes",
         "GET /console/error/{code}",
@@ -190,6 +192,8 @@ _TABLE: Final = {
         "DELETE /v1/contexts/{ns}/drafts/{id}",
         "POST /v1/contexts/{ns}/drafts/{id}/deploy",
         "POST /console/new",
+        "GET /console/p/{name}/rewind",  # asks the source whether it can begin there
+        "POST /console/p/{name}/rewind",
         *(
             f"POST /console/draft/{{id}}/{what}"
             for what in ("step/{step}", "tables", "columns", "deploy", "remove")

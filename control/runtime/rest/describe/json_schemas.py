@@ -60,6 +60,19 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         ]
     },
     "Settings": {**map_of(TEXT), "description": "flat; a secret is shown as ***"},
+    "SettingsInForce": object_of(
+        settings=list_of(
+            object_of(
+                name=TEXT,
+                value={**MAYBE, "description": "a secret is shown as ***, a reference to one as it is"},
+                origin={"type": "string", "enum": ["pipeline", "group", "default"]},
+                default=MAYBE,
+                changed={"type": "boolean", "description": "whether the value is not the default"},
+                group=TEXT,
+                doc=TEXT,
+            )
+        )
+    ),
     "SentSettings": {
         **map_of({"type": ["string", "number", "boolean"]}),
         "description": "flat; a value that is not a string is stored as its JSON text",

@@ -87,6 +87,10 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
         errors=(_BY_FILE,),
     ),
     "GET /connectors/{name}/config": RouteDescription("Return a connector's settings", {200: "Settings"}),
+    "GET /connectors/{name}/settings": RouteDescription(
+        "Return the settings that a connector runs with, and where each comes from",
+        {200: "SettingsInForce"},
+    ),
     "PUT /connectors/{name}/config": RouteDescription(
         "Replace a connector's settings, or create the connector",
         {200: "Connector", 201: "Connector"},

@@ -8,6 +8,7 @@ kept_answers        answers to requests that are done once
 shared_sessions     what a group's workers have in common of sessions
 sent_settings       settings in a request
 sent_positions      positions in a request
+settings_in_force   the settings that a pipeline runs with, and where each comes from
 drafts              the protocol `Drafts`, and what it may refuse
 masked_secrets      masked secrets that come back in settings
 """

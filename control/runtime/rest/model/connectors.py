@@ -11,6 +11,7 @@ from typing import Protocol
 
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.kept_answers import KeptAnswers
+from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce
 from wrackline.control.runtime.rest.model.shared_sessions import SharedSessions
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState
@@ -95,6 +96,10 @@ class Connectors(Protocol):
         """Return the settings in a pipeline's file; secrets are masked."""
         ...
 
+    def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
+        """Return the settings that a pipeline runs with, where each comes from, and what it means."""
+        ...
+
     def standing(self, name: str) -> ConnectorState:
         """Return the state of its process."""
         ...
@@ -117,6 +122,13 @@ class Connectors(Protocol):
 
     def offset_history(self, name: str) -> Sequence[PastPosition]:
         """Return the positions that were kept, oldest first."""
+        ...
+
+    def rewind(self, name: str, to: datetime, *, as_new: bool, dry_run: bool) -> Sequence[PlannedMove]:
+        """Go back to a moment, or only say what that would do.  NOT_STOPPED unless it was stopped.
+
+        By files it is refused.
+        """
         ...
 
 
@@ -156,8 +168,4 @@ class WritableConnectors(Connectors, KeptAnswers, SharedSessions, Protocol):
         self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
     ) -> None:
         """Set positions, None removes one; None for all of them.  NOT_STOPPED unless it was stopped."""
-        ...
-
-    def rewind(self, name: str, to: datetime, *, as_new: bool, dry_run: bool) -> Sequence[PlannedMove]:
-        """Go back to a moment, or only say what that would do.  NOT_STOPPED unless it was stopped."""
         ...
