@@ -12,7 +12,7 @@ import pytest
 
 from tests.integration.consuming.world import SPARK_PATIENCE, World
 from tests.integration.running.test_worker import Working, asked
-from tests.integration.running.world import wait_until
+from tests.integration.running.world import environment, wait_until
 from wrackline.control.runtime.board.board_reader import read_board
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
 from wrackline.schemas.kafka.board_records import Half
@@ -21,7 +21,9 @@ pytestmark = pytest.mark.servers
 
 
 @pytest.fixture
-def working(world: World, tmp_path: Path) -> Iterator[Working]:
+def working(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Working]:
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
     made = Working(tmp_path, world.consumer_file, "--rest-port", "0")
     yield made
     if made.process.poll() is None:
