@@ -104,8 +104,8 @@ class ResumeState:
         written = [table for table, state in self.states.items() if state.shape is not None]
         names = ((table, table_topic("x", table, was), table_topic("x", table, naming)) for table in written)
         table = next((table for table, before, after in names if before != after), None)
-        if table is not None or self.away:
-            raise NAMING_CHANGED(was=was.value, now=naming.value, table=table or "a table that is left out")
+        if table is not None or self.away or was.parts != naming.parts:
+            raise NAMING_CHANGED(was=was.value, now=naming.value, table=table or "any table")
         return self
 
     @property

@@ -45,6 +45,7 @@ class TargetReport:
             if self._begun:
                 away = figures.outage
                 self.standing.becomes(HalfState.RUNNING if away is None else HalfState.RECOVERING, away)
+        topics: frozenset[str] | None
         minutes: Sequence[MinuteRecord] = ()
         if scope is LookScope.STATES:  # a later moment would count for tables that are not looked at
             knows_all, topics = False, urgent(figures.take_states())

@@ -16,8 +16,6 @@ from datetime import datetime
 from threading import Event, Lock
 from typing import Final, NamedTuple
 
-import orjson
-
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.group import config_records
@@ -32,7 +30,6 @@ from wrackline.control.runtime.rest.model.connect_documents import ConnectorStat
 from wrackline.control.runtime.rest.model.connectors import (
     NO_CONNECTOR,
     NO_COORDINATOR,
-    NO_PARTITION,
     NOT_STOPPED,
     GroupMember,
     refuse_existing,
@@ -40,20 +37,18 @@ from wrackline.control.runtime.rest.model.connectors import (
 from wrackline.control.runtime.rest.model.kept_answers import KeptAnswer, too_old
 from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
 from wrackline.control.runtime.services.offsets import (
-    OffsetsService,
     PastPosition,
     PlannedMove,
     open_offsets,
 )
 from wrackline.control.runtime.worker.file_connectors import committed_offsets, existing_topics
+from wrackline.control.runtime.worker.position_edits import edit_positions
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
-from wrackline.producers.contract.steps import Saved
 from wrackline.producers.failpoints import reach
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.secret_refs import Resolver
-from wrackline.schemas.tables.table import SourcePartition
 
 COORDINATORS_SLOT: Final = 0
 _LOOK: Final = 0.1  # seconds between two looks at whether this worker is the coordinator
@@ -305,7 +300,7 @@ class GroupConnectors:
         with self._lock:  # before its state is checked: a call that resumes it meanwhile waits
             self._require_stopped(name)
             with open_offsets(self.pipeline(name)) as opened:
-                _edit(opened, name, edits)
+                edit_positions(opened, name, edits)
 
     def rewind(self, name: str, to: datetime, *, as_new: bool, dry_run: bool) -> Sequence[PlannedMove]:
         """Go back to a moment, or only say what that would do."""
@@ -396,31 +391,3 @@ class GroupConnectors:
             self._holds = False
             with self._lock:
                 self._pen.drop()
-
-
-def _edit(
-    opened: OffsetsService, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
-) -> None:
-    if edits is None:
-        opened.reset(force=False)
-        return
-    known = opened.partitions()
-    found = [(_one_of(known, partition, name), position) for partition, position in edits]
-    wanted: dict[str | None, Saved] = {
-        partition.database: position for partition, position in found if isinstance(position, dict)
-    }
-    if wanted:
-        opened.set(wanted, force=False)
-    else:
-        opened.reset(force=False)
-
-
-def _one_of(known: Sequence[SourcePartition], given: Mapping[str, str], name: str) -> SourcePartition:
-    """Find the partition that is meant; its key must have no other fields."""
-    for partition in known:
-        if given == {"server": partition.server, "database": partition.database}:
-            return partition
-    shown = " or ".join(
-        orjson.dumps({"server": one.server, "database": one.database}).decode() for one in known
-    )
-    raise NO_PARTITION(name=name, known=shown)

@@ -2,8 +2,10 @@
 
 from wrackline.consumers.drive.retry_state import TableRetryState
 from wrackline.consumers.observe.figures import ConsumerFigures
+from wrackline.consumers.observe.slo_figures import SloFigures
 from wrackline.consumers.observe.source_progress import SourceProgress
 from wrackline.control.runtime.board.board_changes import LookScope
+from wrackline.control.runtime.board.half_standing import HalfStanding
 from wrackline.control.runtime.board.target_report import TargetReport
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 
@@ -14,7 +16,7 @@ ORDERS, ITEMS = "s.shop.public.orders", "s.shop.public.items"
 
 def test_a_look_at_states_is_at_few_tables_and_leaves_the_moment_of_the_half() -> None:
     figures = ConsumerFigures("s")
-    report = TargetReport("iceberg", figures)
+    report = TargetReport("iceberg", figures, HalfStanding(), SloFigures(None, figures))
     report.begins()
 
     def look(scope: LookScope) -> tuple[int | None, set[str]]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from wrackline.control.runtime.rest.describe.schema_parts import Schema
+from wrackline.control.runtime.rest.describe.schema_parts import PAGE, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,6 @@ _EXPAND: Final[Schema] = {"type": "array", "items": {"type": "string", "enum": [
 
 _FORM: Final[Schema] = {"type": "string", "enum": ["stages", "flat", "toml"]}
 _SENT: Final = (400, 413, 415)
-_PAGE: Final[Mapping[str, Schema]] = {
-    "search": {"type": "string", "default": ""},
-    "limit": {"type": "integer", "default": 1000, "minimum": 1, "maximum": 10_000},
-    "after": {"type": "integer", "default": 0, "minimum": 0},
-}
 
 
 def _questions(draft: str, about: str) -> Mapping[str, RouteDescription]:
@@ -49,7 +44,7 @@ def _questions(draft: str, about: str) -> Mapping[str, RouteDescription]:
             f"List the tables of the source of {about}",
             {200: "SourceTables"},
             None if draft else "Question",
-            query=_PAGE,
+            query=PAGE,
             errors=_ASKS if draft else errors,
         ),
         f"{path}describeTable": RouteDescription(
