@@ -124,7 +124,7 @@ def section(context: Context, html: Markup, name: str) -> Markup:
     """Take an element with this id as a section of the page, in a template; a comment takes its place."""
     sections: list[Section] = context["sections"]
     sections.append(Section(name, html.strip()))
-    return Markup("<!--section:%d-->") % (len(sections) - 1)
+    return Markup("<!--section:{}-->").format(len(sections) - 1)
 
 
 def marked() -> Markup:

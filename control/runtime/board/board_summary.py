@@ -57,9 +57,8 @@ class PipelineSummary:
 def summarise(halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
     """Add up both halves."""
     source, target = halves[Half.SOURCE], halves[Half.TARGET]
-    through, merged = target.report.get("through_ms"), target.tables.values()
-    behind = [found for table in merged if (found := table.get("behind")) is not None]
-    late = [found for table in merged if (found := late_of(table, through, at_ms)) is not None]
+    behind = [table["behind"] for table in target.tables.values() if table.get("behind") is not None]
+    late = [found for name in target.tables if (found := late_ms(target, name, at_ms)) is not None]
     databases = source.report.get("databases", {}).values()
     wrong = [table_errors(half) for half in halves.values()]
     errors = [*_half_errors(halves), *(error for found in wrong for error in found.values())]
@@ -71,7 +70,7 @@ def summarise(halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
         sum(table.get("state") in _READING for table in source.tables.values()),
         len({name for found in wrong for name in found}),
         source.report.get("events", 0),
-        sum(sum(table["events"].values()) for table in merged if "events" in table),
+        sum(sum(table.get("events", {}).values()) for table in target.tables.values()),
         sum(behind) if behind else None,
         max(late) if late else None,
         _total(database["behind_bytes"] for database in databases),
@@ -98,19 +97,13 @@ def _half_errors(halves: Mapping[Half, HalfBoard]) -> Sequence[Document]:
 
 
 def late_ms(target: HalfBoard, name: str, at_ms: int) -> int | None:
-    """Return how late a table of the target is; None: that is not known."""
-    table = target.tables.get(name)
-    return None if table is None else late_of(table, target.report.get("through_ms"), at_ms)
-
-
-def late_of(table: Document, through_ms: int | None, at_ms: int) -> int | None:
-    """Return how late a table is: since the moment through which it is complete; `through_ms` is the half's.
+    """Return how late a table of the target is: since the moment through which it is complete.
 
     Where no source half reports that moment: how long its oldest event waits, or how late the newest was.
     """
-    complete: int | None = through_ms if table.get("current") else table.get("complete_ms")
-    if complete is not None:
-        return at_ms - complete if complete < at_ms else 0
+    if (complete := target.complete_ms(name)) is not None:
+        return max(0, at_ms - complete)
+    table = target.tables.get(name, {})
     if waits := table.get("behind_s"):
         return int(waits * 1000) + max(0, at_ms - int(table["at_ms"]))
     lag: Mapping[str, int] = table.get("lag_ms") or {}

@@ -58,7 +58,7 @@ def test_it_says_what_comes_again_and_changes_nothing_before_the_name_is_typed(
     preview = visitor.ask("GET", f"{PATH}{first}".replace("&amp;", "&"))
     text = text_of(preview)
     assert "Would continue at shop 6F/1A2B3C4D (epoch 2) 6F/19000000 (epoch 2)" in text
-    assert re.search(r"Back to where it was (1|2) min ago|Back to where it was \d+ s ago", text)
+    assert re.search(r"Back to where it was \d+ (s|min) ago", text)
     assert "Targets ignore the events that they have" in text
     for typed in ("", "Shop", "busy", " "):
         refused = visitor.ask("POST", PATH, {"to": THERE, "name": typed})

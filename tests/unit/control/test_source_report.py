@@ -81,7 +81,7 @@ def test_a_look_at_states_is_at_few_tables_and_leaves_the_figures_of_the_half() 
     publication = Publication(PARTITION, [], 0, 0, (), Place(0, 1), None, {}, None, PublicationTally())
     rows = PublicationTally(events=Counter({(ORDERS, "c"): 5}))
 
-    def publish(rows: PublicationTally = publication.tally, **states: Json) -> None:
+    def publish(rows: PublicationTally = publication.tally, /, **states: Json) -> None:
         named = {ORDERS._replace(name=name): state for name, state in states.items()}
         measures.published([replace(publication, states=named, tally=rows)], 0.0)
 

@@ -11,10 +11,9 @@ each table has it.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from wrackline.control.runtime.board.board_summary import late_of
+from wrackline.control.runtime.board.board_summary import late_ms
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.services.status import HAS_ENDED, NO_REPORT, half_trouble
 from wrackline.producers.connect.restart_policy import TaskState
@@ -66,12 +65,7 @@ def state_document(
 
 def table_name(key: str, source: Document | None) -> TableId:
     """Return a table's parts; the board's key has `_` for some characters, its own name may have dots."""
-    return _parts(key, "" if source is None else str(source.get("table", "")))
-
-
-@lru_cache(20_000)  # each look at a pipeline of many tables needs them all
-def _parts(key: str, named: str) -> TableId:
-    parts = named.split(".")
+    parts = str((source or {}).get("table", "")).split(".")
     return TableId(*parts) if len(parts) == len(TableId._fields) else table_of(f"server.{key}")
 
 
@@ -95,15 +89,14 @@ def _tables(
     halves: Mapping[Half, HalfBoard], of_target: Document | None, at_ms: int, words: StateWords
 ) -> Iterator[dict[str, Any]]:
     sources, targets = halves[Half.SOURCE].tables, halves[Half.TARGET].tables
-    through, nothing = halves[Half.TARGET].report.get("through_ms"), dict[str, Any]()
     for key in sorted(sources.keys() | targets.keys()):
         source, target = sources.get(key), targets.get(key)
-        read, merged = source or nothing, target or nothing
-        of_source, standing = read.get("state"), merged.get("standing")
-        if of_source == "gone":
+        read, merged = source or {}, target or {}
+        if read.get("state") == "gone":
             continue
         error = read.get("reason") or merged.get("error") or of_target
-        state = words.wrong if error else words.reading if of_source in _READING else words.replicating
+        is_reading = read.get("state") in _READING
+        state = words.wrong if error else words.reading if is_reading else words.replicating
         database, schema, table = table_name(key, source)
         yield {
             "database": database,
@@ -111,10 +104,10 @@ def _tables(
             "table": table,
             "state": state,
             "error": _error(error),
-            "source": of_source,
-            "target": standing,
-            "paused": of_source == "paused" or standing == "paused",
-            "freshness_ms": None if target is None else late_of(target, through, at_ms),
+            "source": read.get("state"),
+            "target": merged.get("standing"),
+            "paused": "paused" in (read.get("state"), merged.get("standing")),
+            "freshness_ms": late_ms(halves[Half.TARGET], key, at_ms),
             "percent": read.get("percent"),
         }
 
