@@ -18,6 +18,7 @@ from wrackline.control.runtime.notices.notice_rules import (
     FAILED,
     LETTERS,
     RECOVERED,
+    SLO,
     UNSUPPORTED_DDL,
     Notice,
 )
@@ -26,7 +27,13 @@ from wrackline.schemas.redaction import Secret
 SIGNATURE: Final = "X-Wrackline-Signature"
 _VERSION: Final = 1
 _LONGEST_SUMMARY: Final = 1_024  # PagerDuty's bound
-_SEVERITIES: Final = {FAILED: "critical", AT_RISK: "error", UNSUPPORTED_DDL: "error", LETTERS: "warning"}
+_SEVERITIES: Final = {
+    FAILED: "critical",
+    UNSUPPORTED_DDL: "error",
+    AT_RISK: "error",
+    LETTERS: "warning",
+    SLO: "error",
+}
 _MARKUP: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 

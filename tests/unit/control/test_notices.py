@@ -17,7 +17,13 @@ from tests.unit.corpus.worker import GOOD
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.notices.notice_bodies import as_json, as_pagerduty, as_slack
-from wrackline.control.runtime.notices.notice_rules import Condition, Notice, NoticeRules, conditions
+from wrackline.control.runtime.notices.notice_rules import (
+    Condition,
+    Notice,
+    NoticeRules,
+    conditions,
+    recoveries,
+)
 from wrackline.control.runtime.notices.notice_settings import NoticeSettings
 from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.notices.receivers import KEPT
@@ -25,6 +31,7 @@ from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.redaction import Secret
+from wrackline.schemas.settings.declared.notify_settings import NOTIFY
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 ERROR = {
@@ -142,6 +149,18 @@ def test_an_incident_of_pagerduty_is_triggered_and_resolved_when_nothing_of_its_
     made = as_pagerduty(long, key)
     assert made is not None
     assert len(orjson.loads(made[0])["payload"]["summary"]) == 1_024
+
+
+@pytest.mark.parametrize("kind", next(one.recommended for one in NOTIFY if one.name == "notify.on"))
+def test_each_kind_of_notice_has_every_form_and_an_end(kind: str) -> None:
+    over = "failed" if kind == "recovered" else ""
+    notice = Notice("shop", kind, T, ERROR, 7, over)
+    assert orjson.loads(as_json(notice))["kind"] == kind
+    assert f"shop: {kind}, {T}" in orjson.loads(as_slack(notice))["text"]
+    made = as_pagerduty(notice, Secret("r0uting"))
+    assert made is not None
+    assert orjson.loads(made[0])["dedup_key"].endswith(over or kind)
+    assert (over or kind) in {one.over for one in recoveries("shop", {}, 7)}
 
 
 @pytest.fixture
