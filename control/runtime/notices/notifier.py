@@ -2,10 +2,11 @@
 
     follow_all, each second --> rules --> the address (receivers.py) --> POST
 
-A failure is reported the first time, with the host alone: an address may be a secret.
+A pipeline's failure is reported the first time, with only the host: an address may be a secret.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -13,9 +14,9 @@ from wrackline.control.runtime.lineage.sending import http_sender
 from wrackline.control.runtime.notices.notice_bodies import as_json, as_pagerduty, as_slack, signature
 from wrackline.control.runtime.notices.notice_rules import Notice, NoticeRules, conditions, recoveries
 from wrackline.control.runtime.notices.notice_settings import NoticeSettings
-from wrackline.control.runtime.notices.receivers import Body, Receiver
+from wrackline.control.runtime.notices.receivers import REFUSALS, Body, Receiver
 from wrackline.control.runtime.slo.slo_report import SloReport
-from wrackline.schemas.errors import Transient, WracklineError, define
+from wrackline.schemas.errors import Definite, Transient, WracklineError, define
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 
 _FIRST_S: Final = 1.0  # before the second try
@@ -25,6 +26,13 @@ NOT_SENT = define(
     Transient,
     "a notice of {pipeline} is not accepted by {host}: {why}",
     hint="it is kept and sent again; correct notify.url if it is wrong: wrackline settings notify.url",
+)
+DROPPED = define(
+    "notify.dropped",
+    Definite,
+    "a notice of {pipeline} was dropped, because {host} refused it {times} times: {why}",
+    hint="correct notify.url or notify.routing.key: wrackline settings notify.url; what still needs you is"
+    " sent again after notify.again.ms",
 )
 Tell = Callable[[str, WracklineError], None]
 
@@ -76,8 +84,9 @@ class Notifier:
         url = settings.url.reveal()
         host = urlsplit(url).hostname
 
-        def tell(pipeline: str, why: str) -> None:
-            self._tell(pipeline, NOT_SENT(pipeline=pipeline, host=host, why=why))
+        def tell(pipeline: str, why: str, drops: bool) -> None:  # noqa: FBT001 - as `Tell` has it
+            dropped, not_sent = partial(DROPPED, times=REFUSALS), NOT_SENT
+            self._tell(pipeline, (dropped if drops else not_sent)(pipeline=pipeline, host=host, why=why))
 
         receiver = self._receivers.setdefault(url, Receiver(tell, self._first_wait))
         receiver.enter(name, http_sender(url, None, signature(settings.secret)))

@@ -26,7 +26,7 @@ from wrackline.control.runtime.notices.notice_rules import (
 )
 from wrackline.control.runtime.notices.notice_settings import NoticeSettings
 from wrackline.control.runtime.notices.notifier import Notifier
-from wrackline.control.runtime.notices.receivers import KEPT
+from wrackline.control.runtime.notices.receivers import KEPT, REFUSALS
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
@@ -271,21 +271,42 @@ def test_an_address_that_never_answers_has_one_thread_and_holds_up_no_other(noti
         opened.set()
 
 
-def test_a_notice_that_is_never_accepted_holds_up_no_other_of_its_address(notifier: Notifier) -> None:
+def test_a_notice_that_is_refused_holds_up_no_other_pipeline_of_its_address() -> None:
     came: Queue[str] = Queue()
     failed = both(half("failed", error=ERROR), half())
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         pipeline = orjson.loads(server.came[-1][2])["pipeline"]  # one at a time, so the last is this one
-        says(400 if pipeline == "bad" else 200)(handler)
+        says(503 if pipeline == "bad" else 200)(handler)
         came.put(pipeline)
 
+    patient, before = Notifier(lambda: True, lambda *_: None, first_wait=3_600.0), set(enumerate_threads())
     with receiving(answer) as server:
-        for name in ("bad", "good", "better"):
-            notifier.look(name, settings(server.url), failed, now_ms())
-        seen = set[str]()
-        while seen != {"bad", "good", "better"}:
-            seen.add(came.get(timeout=30))
+        patient.look("bad", settings(server.url), failed, now_ms())
+        assert came.get(timeout=30) == "bad"
+        for name in ("good", "better"):  # its back-off has begun: who waits with it would wait an hour
+            patient.look(name, settings(server.url), failed, now_ms())
+        assert {came.get(timeout=30), came.get(timeout=30)} == {"good", "better"}
+    (ours,) = [one for one in set(enumerate_threads()) - before if one.name == "notices"]
+    patient.close()
+    ours.join(30)
+    assert not ours.is_alive(), "its thread waits for nobody any more"
+
+
+def test_a_notice_that_no_try_can_help_is_dropped_so_that_the_next_is_sent(
+    notifier: Notifier, told: Queue[WracklineError]
+) -> None:
+    answer, came = counting([503, *[400] * REFUSALS])
+    with receiving(answer) as server:
+        failed = both(half("failed", error=ERROR), half())
+        notifier.look("shop", settings(server.url), failed, now_ms())
+        notifier.look("shop", settings(server.url), well(), now_ms())
+        for _ in range(REFUSALS + 2):
+            came.get(timeout=30)
+        kinds = [orjson.loads(body)["kind"] for _, _, body in server.came]
+    assert kinds == ["failed"] * (REFUSALS + 1) + ["recovered"]
+    assert [told.get(timeout=30).code, told.get(timeout=30).code] == ["notify.not_sent", "notify.dropped"]
+    assert told.empty()
 
 
 def test_a_sender_that_begins_resolves_what_does_not_stand(notifier: Notifier) -> None:
