@@ -59,13 +59,14 @@ class Notifier:
             self.forget(name)
             return
         known, now = self._of_pipelines.get(name), conditions(name, halves, at_ms, slo)
-        if known is None or known[0] != settings:
+        begins = known is None or known[0] != settings
+        if known is None or begins:
             self.forget(name)
             known = self._begin(name, settings)
-            if settings.form == "pagerduty":  # an incident may be open whose end was not noticed
-                over = recoveries(name, now, at_ms)
-                self._offer(settings, [one for one in over if {one.kind, one.over} <= settings.wanted])
         self._offer(settings, known[1].changes(now, at_ms))
+        if begins and settings.form == "pagerduty":  # an incident may be open whose end was not noticed
+            over = recoveries(name, now, at_ms)
+            self._offer(settings, [one for one in over if {one.kind, one.over} <= settings.wanted])
 
     def forget(self, name: str) -> None:
         """End what is sent of a pipeline."""

@@ -317,6 +317,7 @@ def test_a_sender_that_begins_resolves_what_does_not_stand(notifier: Notifier) -
         for _ in range(4):
             came.get(timeout=30)
         events = [orjson.loads(body) for _, _, body in server.came]
+    assert events[0]["event_action"] == "trigger", "what needs you does not wait behind what is over"
     assert {(one["event_action"], one["dedup_key"].rpartition(":")[2]) for one in events} == {
         ("resolve", "unsupported_ddl"), ("resolve", "at_risk"), ("resolve", "letters"), ("trigger", "failed"),
     }  # fmt: skip
