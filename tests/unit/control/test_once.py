@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,10 +18,12 @@ from wrackline.control.runtime.group.group_connectors import GroupConnectors
 from wrackline.control.runtime.rest.access.roles import Role
 from wrackline.control.runtime.rest.model import kept_answers
 from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
-from wrackline.control.runtime.rest.model.kept_answers import AnswersInMemory, KeptAnswer, too_old
+from wrackline.control.runtime.rest.model.kept_answers import KEPT_MS, AnswersInMemory, KeptAnswer, too_old
+from wrackline.control.runtime.rest.routes.request_routes import id_of
 from wrackline.control.runtime.rest.server import once
 from wrackline.control.runtime.rest.server.once import Once
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.signals import ID_MAX
 
 SIGNAL = b'{"type":"execute-snapshot","data":{"data-collections":["public.orders"]}}'
 MADE = orjson.dumps({"name": "other", "config": GOOD | {"topic.prefix": "other1"}})
@@ -204,10 +207,25 @@ def test_each_route_that_makes_something_does_it_once(
     assert send(port, path, body + b" ").status == 422
 
 
-def test_the_key_of_a_request_for_rows_is_its_id(worker: tuple[int, Group]) -> None:
+def test_the_id_of_a_request_for_rows_begins_with_its_key_and_is_nobody_else_s(
+    worker: tuple[int, Group],
+) -> None:
     port, group = worker
-    assert send(port, "/connectors/shop/requests", SIGNAL, "order-7").document == {"id": "order-7"}
-    assert orjson.loads(group.desk.bodies[0])["id"] == "order-7"
+    made = send(port, "/connectors/shop/requests", SIGNAL, "order-7").document["id"]
+    assert orjson.loads(group.desk.bodies[0])["id"] == made
+    own_id = partial(id_of, "order-7", "shop", "", SIGNAL)
+    assert made in {own_id(now_ms()), own_id(now_ms() - KEPT_MS)}, "it may be just after midnight"
+    assert own_id(0) == own_id(KEPT_MS - 1)
+    others = [
+        id_of("order-7", "shop", "bob", SIGNAL, 0),
+        id_of("order-7", "other", "", SIGNAL, 0),
+        id_of("order-7", "shop", "", SIGNAL + b" ", 0),
+        own_id(KEPT_MS),
+    ]
+    assert len({own_id(0), *others}) == 5, "a task takes an id once, for ever"
+    assert all(one.startswith("order-7-") for one in others)
+    long = id_of("x" * 200, "shop", "", SIGNAL, 0)
+    assert len(long) <= ID_MAX
     own = SIGNAL[:-1] + b',"id":"mine"}'
     assert send(port, "/connectors/shop/requests", own, "order-8").document == {"id": "mine"}
 
