@@ -97,7 +97,8 @@ def routes(desks: Mapping[str, RequestsService]) -> APIRouter:
 def id_of(key: str, connector: str, user: str, body: bytes, at_ms: int) -> str:
     """Return the id of a request that came with an Idempotency-Key.
 
-    A task takes an id once for ever, and a key belongs to its user, its request and a day: the same key may come again for something else.
+    A task takes an id once for ever, and a key belongs to its user, its request and a day: the same key may
+    come again for something else.
     """
     parts = (connector.encode(), user.encode(), body, b"%d" % (at_ms // _DAY_MS))
     digest = hashlib.sha256(b"".join(b"%d:%b" % (len(one), one) for one in parts)).hexdigest()
