@@ -114,6 +114,8 @@ def good(**more: object) -> bytes:
         (KEY.encode(), good(count=-1)),
         (KEY.encode(), good(count=True)),
         (KEY.encode(), good(last_ms="x")),
+        (KEY.encode(), good(last_ms=10**18)),
+        (KEY.encode(), good(first_ms=10**18)),
         (KEY.encode(), good(sentence=7)),
         (KEY.encode(), good(sentence="x" * 10_000)),
         (b'["shop","source",-1,"a.b"]', good()),

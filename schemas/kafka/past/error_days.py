@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from wrackline.schemas.untrusted import number, text
+from wrackline.schemas.untrusted import moment, number, text
 
 VERSION: Final = 1
 MOST_DAYS: Final = 7
@@ -62,8 +62,10 @@ def read_count(value: bytes) -> ErrorCount:
     document = orjson.loads(value)
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise ValueError("a version that is not known")
-    count, first, last = (number(document[name]) for name in ("count", "first_ms", "last_ms"))
-    return ErrorCount(count, first, last, text(document["kind"]), text(document["sentence"])[:LONGEST])
+    first, last = moment(document["first_ms"]), moment(document["last_ms"])
+    return ErrorCount(
+        number(document["count"]), first, last, text(document["kind"]), text(document["sentence"])[:LONGEST]
+    )
 
 
 class ErrorDays:
