@@ -5,6 +5,7 @@
 A pipeline's failure is reported the first time, with only the host: an address may be a secret.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
@@ -19,6 +20,7 @@ from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.schemas.errors import Definite, Transient, WracklineError, define
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 
+_DIGITS: Final = 12  # of an installation's digest
 _FIRST_S: Final = 1.0  # before the second try
 
 NOT_SENT = define(
@@ -40,9 +42,18 @@ Tell = Callable[[str, WracklineError], None]
 class Notifier:
     """The pipelines that somebody wants to be told of; only one thread may call `look` and `forget`."""
 
-    def __init__(self, may_send: Callable[[], bool], tell: Tell, first_wait: float = _FIRST_S) -> None:
-        """Take whether this worker is the one that sends, and what gets a failure."""
-        self._may_send, self._tell, self._first_wait = may_send, tell, first_wait
+    def __init__(
+        self,
+        may_send: Callable[[], bool],
+        tell: Tell,
+        origin: Callable[[str], str],
+        first_wait: float = _FIRST_S,
+    ) -> None:
+        """Take whether this worker is the one that sends, what gets a failure, and where a pipeline is.
+
+        `origin` distinguishes pipelines of the same name, such as those of staging and production.
+        """
+        self._may_send, self._tell, self._origin, self._first_wait = may_send, tell, origin, first_wait
         self._of_pipelines: dict[str, tuple[NoticeSettings, NoticeRules]] = {}
         self._receivers: dict[str, Receiver] = {}  # by their addresses
 
@@ -97,13 +108,13 @@ class Notifier:
 
     def _offer(self, settings: NoticeSettings, notices: list[Notice]) -> None:
         for notice in notices:
-            if (body := _body(settings, notice)) is not None:
+            if (body := self._body(settings, notice)) is not None:
                 self._receivers[settings.url.reveal()].offer(notice.pipeline, body)
 
-
-def _body(settings: NoticeSettings, notice: Notice) -> Body | None:
-    """Return what is posted of a notice; None: nothing."""
-    if settings.form == "pagerduty" and settings.routing_key is not None:
-        event = as_pagerduty(notice, settings.routing_key)
-        return None if event is None else Body(*event)
-    return Body((as_slack if settings.form == "slack" else as_json)(notice))
+    def _body(self, settings: NoticeSettings, notice: Notice) -> Body | None:
+        """Return what is posted of a notice; None: nothing."""
+        if settings.form == "pagerduty" and settings.routing_key is not None:
+            origin = hashlib.sha256(self._origin(notice.pipeline).encode()).hexdigest()[:_DIGITS]
+            event = as_pagerduty(notice, settings.routing_key, origin)
+            return None if event is None else Body(*event)
+        return Body((as_slack if settings.form == "slack" else as_json)(notice))

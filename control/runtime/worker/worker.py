@@ -120,7 +120,9 @@ def work(
             }
             boards = BoardFollower()
             opened.callback(boards.close)
-            notifier = Notifier(lambda: True, telling.wrong)
+            notifier = Notifier(
+                lambda: True, telling.wrong, lambda name: named[name].good().text("kafka.bootstrap.servers")
+            )
             opened.callback(notifier.close)
             looks = WorkerViews(
                 crew,

@@ -126,11 +126,14 @@ def test_the_forms_hold_what_a_reader_needs_and_no_markup_of_others() -> None:
 def test_an_incident_of_pagerduty_is_triggered_and_resolved_when_nothing_of_its_kind_stands() -> None:
     rules, other = NoticeRules("shop", EVERY, again_ms=1_000), Condition("failed", "shop.public.items")
     table, key = Condition("failed", T), Secret("r0uting")
-    begun = [as_pagerduty(one, key) for one in rules.changes({table: ERROR, other: ERROR}, 1_777_000_000_123)]
+    begun = [
+        as_pagerduty(one, key, "prod1")
+        for one in rules.changes({table: ERROR, other: ERROR}, 1_777_000_000_123)
+    ]
     assert begun[0] is not None
     event, incident = begun[0]
     assert orjson.loads(event) == {
-        "routing_key": "r0uting", "event_action": "trigger", "dedup_key": "wrackline:shop:failed",
+        "routing_key": "r0uting", "event_action": "trigger", "dedup_key": "wrackline:prod1:shop:failed",
         "client": "Wrackline",
         "payload": {
             "summary": f"shop: failed, {T}: the slot is lost", "source": "shop", "severity": "critical",
@@ -139,14 +142,16 @@ def test_an_incident_of_pagerduty_is_triggered_and_resolved_when_nothing_of_its_
         },
     }  # fmt: skip
     assert {one and one[1] for one in begun} == {incident}, "one incident for each kind"
-    assert [as_pagerduty(one, key) for one in rules.changes({other: ERROR}, 1)] == [None], "another stands"
-    (over,) = (as_pagerduty(one, key) for one in rules.changes({}, 2))
+    assert [as_pagerduty(one, key, "prod1") for one in rules.changes({other: ERROR}, 1)] == [None], (
+        "another stands"
+    )
+    (over,) = (as_pagerduty(one, key, "prod1") for one in rules.changes({}, 2))
     assert over is not None
     assert orjson.loads(over[0]) == {
-        "routing_key": "r0uting", "event_action": "resolve", "dedup_key": "wrackline:shop:failed"
+        "routing_key": "r0uting", "event_action": "resolve", "dedup_key": "wrackline:prod1:shop:failed"
     }  # fmt: skip
     long = Notice("shop", "failed", T, {**ERROR, "sentence": "x" * 5_000}, 7)
-    made = as_pagerduty(long, key)
+    made = as_pagerduty(long, key, "prod1")
     assert made is not None
     assert len(orjson.loads(made[0])["payload"]["summary"]) == 1_024
 
@@ -157,10 +162,14 @@ def test_each_kind_of_notice_has_every_form_and_an_end(kind: str) -> None:
     notice = Notice("shop", kind, T, ERROR, 7, over)
     assert orjson.loads(as_json(notice))["kind"] == kind
     assert f"shop: {kind}, {T}" in orjson.loads(as_slack(notice))["text"]
-    made = as_pagerduty(notice, Secret("r0uting"))
+    made = as_pagerduty(notice, Secret("r0uting"), "prod1")
     assert made is not None
     assert orjson.loads(made[0])["dedup_key"].endswith(over or kind)
     assert (over or kind) in {one.over for one in recoveries("shop", {}, 7)}
+
+
+def origin(pipeline: str) -> str:
+    return f"kafka-1/{pipeline}"
 
 
 @pytest.fixture
@@ -170,7 +179,7 @@ def told() -> Queue[WracklineError]:
 
 @pytest.fixture
 def notifier(told: Queue[WracklineError]) -> Iterator[Notifier]:
-    made = Notifier(lambda: True, lambda _, error: told.put(error), first_wait=0.01)
+    made = Notifier(lambda: True, lambda _, error: told.put(error), origin, first_wait=0.01)
     yield made
     made.close()
 
@@ -217,7 +226,7 @@ def test_a_worker_that_is_not_the_one_that_sends_tells_nobody_until_it_is() -> N
     sends = Event()
     answer, came = counting([])
     with receiving(answer) as server:
-        notifier = Notifier(sends.is_set, print)
+        notifier = Notifier(sends.is_set, print, origin)
         failed = both(half("failed", error=ERROR), half())
         notifier.look("shop", settings(server.url), failed, now_ms())
         sends.set()
@@ -280,7 +289,10 @@ def test_a_notice_that_is_refused_holds_up_no_other_pipeline_of_its_address() ->
         says(503 if pipeline == "bad" else 200)(handler)
         came.put(pipeline)
 
-    patient, before = Notifier(lambda: True, lambda *_: None, first_wait=3_600.0), set(enumerate_threads())
+    patient, before = (
+        Notifier(lambda: True, lambda *_: None, origin, first_wait=3_600.0),
+        set(enumerate_threads()),
+    )
     with receiving(answer) as server:
         patient.look("bad", settings(server.url), failed, now_ms())
         assert came.get(timeout=30) == "bad"
@@ -321,6 +333,20 @@ def test_a_sender_that_begins_resolves_what_does_not_stand(notifier: Notifier) -
     assert {(one["event_action"], one["dedup_key"].rpartition(":")[2]) for one in events} == {
         ("resolve", "unsupported_ddl"), ("resolve", "at_risk"), ("resolve", "letters"), ("trigger", "failed"),
     }  # fmt: skip
+
+
+def test_two_installations_with_a_pipeline_of_one_name_have_an_incident_each() -> None:
+    answer, came = counting([])
+    failed, keys = both(half("failed", error=ERROR), half()), set[str]()
+    for place in ("staging", "production"):
+        with receiving(answer) as server:
+            notifier = Notifier(lambda: True, print, lambda _, of=place: of)  # type: ignore[misc]
+            notifier.look("shop", settings(server.url, "pagerduty"), failed, now_ms())
+            assert came.get(timeout=30)
+            notifier.close()
+            keys.add(orjson.loads(server.came[0][2])["dedup_key"])
+    assert len(keys) == 2
+    assert all(len(one) < 255 for one in keys)
 
 
 def test_of_an_incident_that_waits_only_the_newest_event_is_sent(notifier: Notifier) -> None:

@@ -67,7 +67,7 @@ def begins(name: str, what: object) -> Begin:
 
 def test_a_slow_read_of_one_pipelines_settings_keeps_no_page_of_another_waiting() -> None:
     pipelines, boards = Pipelines(), Boards()
-    notifier = Notifier(lambda: False, lambda *_: None)
+    notifier = Notifier(lambda: False, lambda *_: None, str)
     views = WorkerViews(pipelines, cast("BoardFollower", boards), begins, begins, notifier)
     following = Thread(target=views.follow_all)
     following.start()
@@ -96,7 +96,9 @@ def test_a_slow_read_of_one_pipelines_settings_keeps_no_page_of_another_waiting(
 def test_the_maps_of_columns_that_a_half_has_written_are_seen() -> None:
     steps = (ColumnStep("id", "id", "int64", "bigint"),)
     with closing(BoardFollower()) as boards:
-        views = WorkerViews(Pipelines(), boards, begins, begins, Notifier(lambda: False, lambda *_: None))
+        views = WorkerViews(
+            Pipelines(), boards, begins, begins, Notifier(lambda: False, lambda *_: None, str)
+        )
         assert views.column_maps("fast") == {}
         record = SimpleNamespace(
             key=lambda: BoardKey("fast", Half.SOURCE, "d.s.t", 10).encode(),
