@@ -28,6 +28,8 @@ def source_rests(boards: BoardFollower, name: str) -> Callable[[], bool]:
     """Return what says whether somebody wished that the source half rests."""
 
     def rests() -> bool:
+        if not boards.is_read(name):
+            return False
         with boards.held(name) as halves:
             source = halves[Half.SOURCE]
             return source.state in ENDED and bool(source.report["wished"])
@@ -36,6 +38,8 @@ def source_rests(boards: BoardFollower, name: str) -> Callable[[], bool]:
 
 
 def _newest(boards: BoardFollower, name: str) -> SourceProgress | None:
+    if not boards.is_read(name):  # a record that comes later may say something else
+        return None
     with boards.held(name) as halves:
         return progress_of(halves[Half.SOURCE])
 
