@@ -366,7 +366,7 @@ class ConsumerFigures:
         return self._tables[topic]
 
     def _recall(self, topic: str) -> None:
-        """Give a table its past before it is reported for the first time: a report replaces the earlier one."""
+        """Give a table its past before it is reported: a report replaces the earlier one."""
         earlier = self._earlier.pop(self.named(topic), None)
         if earlier is not None:
             self._changed.add(topic)
