@@ -8,6 +8,7 @@ from wrackline.consumers.observe.source_progress import SourceProgress
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.board.board_progress import progress_of, source_progress, source_rests
 from wrackline.control.runtime.board.board_summary import late_ms, summarise
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 
 ERROR = {"code": "test.aside", "sentence": "it does not fit", "hint": "see it"}
@@ -74,3 +75,17 @@ def test_a_board_that_is_read_in_part_says_nothing() -> None:
     assert (progress(), rests()) == (None, False), "a later record may say something else"
     board.all_read = True
     assert (progress(), rests()) == (SourceProgress(5_000, frozenset({"good"}), frozenset()), True)
+
+
+def test_a_source_half_rests_once_it_is_silent_after_a_wish() -> None:
+    """It may be killed before it reports its end."""
+    board = OneBoard(HalfBoard({"state": "running", "wished": True}, heard_ms=now_ms()))
+    board.all_read = True
+    rests = source_rests(cast("BoardFollower", board), "shop")
+    assert not rests(), "it still ends"
+    board.source.heard_ms = 0
+    assert rests()
+    board.source.report = {"state": "running", "wished": False}
+    assert not rests()
+    board.source.report = {}
+    assert not rests()
