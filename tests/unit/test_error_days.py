@@ -156,3 +156,9 @@ def test_a_count_is_no_sign_of_life_and_no_table() -> None:
         (BoardKey("shop", Half.SOURCE, "t").encode(), None),
         (BoardKey("shop", Half.SOURCE).encode(), encode({"state": "running"}, NOON)),
     ]
+
+
+def test_a_code_and_a_sentence_that_no_record_can_have_are_cut() -> None:
+    changes, board = ErrorChanges("shop", Half.SOURCE, Clock()), Board()
+    changes.hear(line(code="x" * 200, sentence="half of a pair: \ud800"))
+    assert written(changes, board) == {(TODAY, "x" * 100): (1, NOON, NOON, "half of a pair: ?")}

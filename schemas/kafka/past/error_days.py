@@ -19,7 +19,7 @@ VERSION: Final = 1
 MOST_DAYS: Final = 7
 MOST_CODES: Final = 200  # of a day
 LONGEST: Final = 500  # characters of a sentence
-_LONGEST_CODE: Final = 100
+LONGEST_CODE: Final = 100
 _MOST_BYTES: Final = 8 << 10
 DAY_MS: Final = 86_400_000
 
@@ -74,7 +74,7 @@ class ErrorDays:
 
     def take(self, about: ErrorDay, count: ErrorCount | None) -> None:
         """Take a count that was read or made, or that one is gone; what is too old is forgotten."""
-        if len(about.code) > _LONGEST_CODE:
+        if len(about.code) > LONGEST_CODE:
             raise ValueError("no code")
         if count is None:
             self._counts.pop(about, None)
