@@ -1,11 +1,11 @@
 """What a half's writer looks at: figures when they are due, states in between."""
 
-from tests.unit.control.test_lineage import values
 from typing import cast
 
 import pytest
 from confluent_kafka import Producer
 
+from tests.unit.control.test_lineage import values
 from wrackline.control.runtime.board import board_writer
 from wrackline.control.runtime.board.board_changes import HalfLook, LookScope
 from wrackline.control.runtime.board.board_writer import _Writer
