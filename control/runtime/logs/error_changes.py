@@ -63,7 +63,7 @@ class ErrorChanges:
             whole = (
                 one if known is None else replace(one, count=known.count + one.count, first_ms=known.first_ms)
             )
-            self._days.take(about, whole)
+            self._days.take(about, whole, today)
         self._mine |= new.keys()
         wanted = self._mine if self._again else new
         self._again = False

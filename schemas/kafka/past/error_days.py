@@ -72,15 +72,19 @@ class ErrorDays:
     def __init__(self) -> None:
         self._counts: dict[ErrorDay, ErrorCount] = {}
 
-    def take(self, about: ErrorDay, count: ErrorCount | None) -> None:
-        """Take a count that was read or made, or that one is gone; what is too old is forgotten."""
+    def take(self, about: ErrorDay, count: ErrorCount | None, today: int) -> None:
+        """Take a count that was read or made, or that one is gone; what is too old is forgotten.
+
+        A day of a clock that was ahead makes no other day old.
+        """
         if len(about.code) > LONGEST_CODE:
             raise ValueError("no code")
         if count is None:
             self._counts.pop(about, None)
         elif about in self._counts or sum(one.day == about.day for one in self._counts) < MOST_CODES:
             self._counts[about] = count
-        for old in self.before(max((one.day for one in self._counts), default=0) - MOST_DAYS + 1):
+        newest = sorted({one.day for one in self._counts})[-MOST_DAYS - 1 :]
+        for old in self.before(max(today - MOST_DAYS + 1, min(newest, default=0))):
             del self._counts[old]
 
     def of(self, about: ErrorDay) -> ErrorCount | None:
