@@ -1,7 +1,9 @@
 """A child knows whether it ends because somebody wished that it rests, or because it is moved."""
 
+import os
 import socket
 import sys
+import time
 from threading import Thread
 from typing import Any
 
@@ -96,7 +98,7 @@ def test_a_wish_to_rest_is_told_to_a_process_that_ends_already(wish: DesiredStat
 
 def test_two_words_that_are_read_at_once_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = socket.socketpair()
-    for module, name in ((lifeline.os, "kill"), (lifeline.os, "_exit"), (lifeline.time, "sleep")):
+    for module, name in ((os, "kill"), (os, "_exit"), (time, "sleep")):
         monkeypatch.setattr(module, name, lambda *_: None)
     with theirs:
         line = lifeline.Lifeline(theirs)
