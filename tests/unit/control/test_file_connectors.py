@@ -33,5 +33,6 @@ def test_a_page_of_a_name_that_there_is_not_has_a_version() -> None:
         views = WorkerViews(crew, boards, begins, begins, Notifier(lambda: False, lambda *_: None))
         request = Request({"type": "http", "path": "/console/p/nobody", "query_string": b"", "headers": []})
         version = PageFrame(crew, views).version(request, "nobody")
-    assert list(version)[1] == []
-    assert str(NO_CONNECTOR(name="nobody")) in str(version)
+    assert isinstance(version.states, list)
+    assert version.states[-2:] == ["nobody", str(NO_CONNECTOR(name="nobody"))]
+    assert version.figures == []
