@@ -177,6 +177,7 @@ class ConsumerFigures:
         self._changed: set[str] = set()  # topics, since they were taken
         self._states: set[str] = set()  # topics of tables whose state has changed, since they were taken
         self.paused: frozenset[str] = frozenset()  # tables, by an operator
+        self._knows_wishes = False
         self.departures: Mapping[str, Mapping[str, object]] = {}  # of tables that are gone at the source
         self._lock = Lock()
         self.seconds = Histogram(BOUNDS)
@@ -199,7 +200,13 @@ class ConsumerFigures:
             found = {topic for topic in self._tables if self.named(topic) in names} if names else set()
             self._changed |= found
             self._states |= found
-            self.paused = paused
+            self.paused, self._knows_wishes = paused, True
+
+    def was_paused(self, paused: frozenset[str]) -> None:
+        """Take which tables an earlier process had paused: they are until the wishes are known."""
+        with self._lock:
+            if not self._knows_wishes:
+                self.paused = paused
 
     def departs(self, departures: Mapping[str, Mapping[str, object]], names: Collection[str]) -> None:
         """Take which tables are gone at the source, and of which of them that is news."""
@@ -366,7 +373,7 @@ class ConsumerFigures:
         return self._tables[topic]
 
     def _recall(self, topic: str) -> None:
-        """Give a table its past before it is reported for the first time: a report replaces the earlier."""
+        """Give a table its past before it is reported: a report replaces the earlier one."""
         earlier = self._earlier.pop(self.named(topic), None)
         if earlier is not None:
             self._changed.add(topic)

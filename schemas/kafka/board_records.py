@@ -178,7 +178,7 @@ class Board:
             raise ValueError("a count of the future")
         count = None if value is None else read_count(value)
         half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
-        half.errors.take(errors, count)
+        half.errors.take(errors, count, heard_ms // DAY_MS)
 
     def half(self, pipeline: str, half: Half) -> HalfBoard:
         """Return what is known of a half."""

@@ -11,7 +11,7 @@ from wrackline.consumers.observe.slo_figures import SloFigures
 from wrackline.consumers.observe.status import table_documents
 from wrackline.control.runtime.board.board_changes import HalfLook, LookScope, urgent
 from wrackline.control.runtime.board.half_standing import HalfStanding
-from wrackline.schemas.kafka.board_records import ENDED, Document, HalfBoard, HalfState
+from wrackline.schemas.kafka.board_records import Document, HalfBoard, HalfState
 from wrackline.schemas.minutes.minute_book import MinuteRecord
 
 
@@ -73,7 +73,10 @@ class TargetReport:
             if first_ms is not None:
                 found[name] = EarlierTable(at_ms, first_ms, half.lacks(name))
         self._figures.remember(found)
-        was_wished = half.state in ENDED and half.report["wished"]
+        self._figures.was_paused(
+            frozenset(name for name, table in half.tables.items() if table.get("standing") == "paused")
+        )
+        was_wished = bool(half.report.get("wished"))  # also of one that was killed before it said its end
         self._slo.open(half.minutes.copy(), was_wished=was_wished)
 
     def ends(self) -> None:

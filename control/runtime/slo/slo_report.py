@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wrackline.control.runtime.ground.number_text import count_text
-from wrackline.schemas.kafka.board_records import ENDED, Document, HalfBoard
+from wrackline.schemas.kafka.board_records import Document, HalfBoard
 from wrackline.schemas.minutes.minute_counts import (
     MinuteCounts,
     MinuteTotals,
@@ -50,7 +50,7 @@ def slo_report(target: HalfBoard, terms: SloTerms, at_ms: int) -> SloReport:
     """Count a board's minutes."""
     since = {name: ms for name, table in target.tables.items() if (ms := _since(table)) is not None}
     judged, last = judged_range(target.minutes, terms, at_ms), last_look(target.minutes)
-    rests = target.state in ENDED and target.report["wished"] and last is not None
+    rests = target.report.get("wished") and not target.runs(at_ms) and last is not None
     totals = count_minutes(target.minutes, since, judged, pause_since=(last or 0) + 1 if rests else None)
     worst = sorted(totals.tables, key=lambda table: (-totals.tables[table].bad, table))
     return SloReport(terms, at_ms, judged.first * MINUTE_MS, totals, totals.whole, worst)

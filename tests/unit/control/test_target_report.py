@@ -12,8 +12,12 @@ from wrackline.consumers.observe.status import table_documents
 from wrackline.control.runtime.board.board_changes import BoardChanges, LookScope
 from wrackline.control.runtime.board.half_standing import HalfStanding
 from wrackline.control.runtime.board.target_report import TargetReport
+from wrackline.control.runtime.slo.slo_report import slo_report
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
-from wrackline.schemas.kafka.board_records import Board, BoardKey, Half
+from wrackline.schemas.kafka.board_records import Board, BoardKey, Half, HalfBoard, HalfState, encode
+from wrackline.schemas.minutes.minute_counts import MinuteCounts
+from wrackline.schemas.minutes.minute_records import MINUTE_MS, HalfDay
+from wrackline.schemas.minutes.slo_terms import SloTerms
 
 STOPPED = define("test.target_stopped", OperatorNeeded, "the table is another one", hint="look")
 AWAY = define("test.target_away", Transient, "the target is away", hint="wait")
@@ -104,3 +108,32 @@ def test_a_moment_that_is_heard_before_the_earlier_process_is_known_keeps_its_pa
     figures.remember({name: EarlierTable(2_000, 1_000, lacks=True)})
     assert figures.moments() == {name: (5_000, 1_000)}
     assert table_documents(figures)[name]["lacks"] is False
+
+
+def test_a_table_that_was_paused_is_paused_until_the_wishes_are_known() -> None:
+    board, name = Board(), "shop.public.orders"
+    figures = restarted(board, [None])
+    figures.pause(frozenset({name}))
+    key = BoardKey("shop", Half.TARGET, name)
+    board.apply(key.encode(), encode(table_documents(figures)[name], 9_000), 9_000)
+    assert restarted(board, []).paused == {name}
+
+    figures = ConsumerFigures("s")
+    figures.pause(frozenset())
+    figures.was_paused(frozenset({name}))
+    assert figures.paused == frozenset(), "the wishes are newer"
+
+
+def test_a_half_that_was_killed_while_it_ended_as_wished_rests() -> None:
+    figures = ConsumerFigures("s", lambda: 0.0, lambda: 20 * MINUTE_MS)
+    slo = SloFigures(SloTerms(5, 99.0, 30), figures)
+    report = TargetReport("iceberg", figures, HalfStanding(), slo)
+    half = HalfBoard({"state": HalfState.RUNNING.value, "wished": True}, heard_ms=20 * MINUTE_MS)
+    half.minutes.half[0] = HalfDay(looked=0b1)
+    half.tables["orders"] = {"complete_since_ms": 0, "standing": "running"}
+    report.earlier(half)
+    slo.look(source_rests=False, whole=True)
+    assert slo._book.log.half[0].planned == (1 << 20) - 2
+    terms = SloTerms(5, 99.0, 30)
+    whole = [slo_report(half, terms, minutes * MINUTE_MS).whole for minutes in (20, 30)]
+    assert whole == [MinuteCounts(good=1, bad=17), MinuteCounts(good=1, paused=27)], "first it still ends"
