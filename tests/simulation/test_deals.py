@@ -1,0 +1,257 @@
+"""Databases move between tasks while old and new owners live, freeze and are killed.  T-E30.
+
+Each history deals the databases several times, starts the tasks of every deal in any order, some late, and
+interrupts, freezes or ends each of them at any step.  However that goes, each database is published by a chain of
+transactions in which none is missing and none is there twice.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import pytest
+
+from wrackline.producers.kafka import takeover
+from wrackline.producers.kafka.takeover import Claimant, Commit, Fence, Look, newest_generation, take_over
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.offset_replay import replay
+from wrackline.schemas.kafka.offsets_records import (
+    BeginRecord,
+    Offset,
+    OffsetsRecord,
+    RecordPlace,
+    SavedTableState,
+    TableKey,
+    begin_key,
+    canonical_json,
+    encode,
+    parse,
+    position_key,
+    table_key,
+)
+from wrackline.schemas.pipelines.deal import Deal, shares_of
+from wrackline.schemas.tables.table import SourcePartition, TableId
+
+NAMES = ("a", "b", "c", "d", "e")
+MOST_TASKS = 4
+STEPS = 400
+
+
+class FencedError(Exception):
+    """Another producer has the transactional id now."""
+
+
+class WrongError(AssertionError):
+    """What no history may show."""
+
+
+@dataclass
+class Kafka:
+    """The offsets topic and its producers, and what each database has published."""
+
+    partitions: list[list[OffsetsRecord]] = field(default_factory=lambda: [[] for _ in range(MOST_TASKS)])
+    epochs: list[int] = field(default_factory=lambda: [0] * MOST_TASKS)
+    published: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NAMES, 0))
+    gone: set[str] = field(default_factory=set)  # databases whose table was dropped
+
+    def fence(self, partition: int) -> int:
+        self.epochs[partition] += 1
+        return self.epochs[partition]
+
+    def commit(self, partition: int, epoch: int, changes: Sequence[tuple[bytes, bytes | None]]) -> None:
+        if self.epochs[partition] != epoch:
+            raise FencedError
+        log = self.partitions[partition]
+        for key, value in changes:
+            log.append(parse(RecordPlace("o", partition, len(log)), key, value))
+
+    def publish(self, partition: int, epoch: int, name: str, position: int, generation: int, n: int) -> None:
+        """Commit one change of a database; the first one makes its table, and the fifth drops it."""
+        source = SourcePartition("s", name)
+        offset = Offset(generation, n, canonical_json({"p": position + 1}), None, 1, 1)
+        changes: list[tuple[bytes, bytes | None]] = [
+            (begin_key(f"t-{partition}"), encode(BeginRecord(generation, n))),
+            (position_key("c", source), encode(offset)),
+        ]
+        table = table_key("c", source, TableId(name, "x", "t"))
+        if position == 0:
+            changes.append((table, encode(SavedTableState(generation, canonical_json({"s": 1})))))
+        if position == 4:
+            changes.append((table, None))
+        self.commit(partition, epoch, changes)
+        if self.published[name] != position:
+            raise WrongError(f"{name} was at {self.published[name]}, and was published from {position}")
+        self.published[name] = position + 1
+
+
+Takeover = Callable[[Claimant, int], takeover.Steps]
+
+
+def task(kafka: Kafka, deal: Deal, number: int, take: Takeover, random: Random) -> Iterator[None]:
+    """A task's process; each step may be its last, and others run between two steps."""
+    share = deal.shares[number]
+    who = Claimant(
+        "c",
+        number,
+        deal,
+        lambda one: begin_key(f"t-{one}"),
+        lambda database: database[1] in share,
+    )
+    generation = 0
+    while True:
+        try:
+            if not generation:
+                generation = yield from claim(kafka, take(who, MOST_TASKS))
+            yield from session(kafka, number, share, generation, random)
+        except FencedError:
+            yield
+            if generation and newest_generation(kafka.partitions[number]) != generation:
+                return  # it is superseded
+        except WracklineError:
+            return  # it belongs to a deal that has passed
+
+
+def claim(kafka: Kafka, steps: takeover.Steps) -> Generator[None, None, int]:
+    epoch, answer = 0, None
+    while True:
+        try:
+            step = next(steps) if answer is None else steps.send(answer)
+        except StopIteration as end:
+            return int(end.value.generation)
+        yield
+        match step:
+            case Look(partition):
+                answer = list(kafka.partitions[partition])
+            case Fence(partition):
+                epoch = kafka.fence(partition)
+                yield
+                answer = list(kafka.partitions[partition])
+            case Commit(partition, changes):
+                if changes is not None:
+                    kafka.commit(partition, epoch, changes)
+                answer = []
+
+
+def session(
+    kafka: Kafka, number: int, share: Sequence[str], generation: int, random: Random
+) -> Generator[None, None, None]:
+    """Start as a publisher does, and publish."""
+    epoch = kafka.fence(number)
+    yield
+    if newest_generation(kafka.partitions[number]) != generation:
+        raise FencedError
+    state = replay(kafka.partitions[number])
+    positions = dict.fromkeys(share, 0)
+    for name in share:
+        saved = state.resume("c", SourcePartition("s", name))
+        if saved is not None:
+            positions[name] = int(saved.position[5:-1])
+        tables = [key for key in state.tables if isinstance(key, TableKey) and key.table.database == name]
+        if len(tables) != (1 <= positions[name] <= 4):
+            raise WrongError(f"{name} is at {positions[name]}, and has the states of {tables}")
+    n = 0
+    while True:
+        yield
+        name, n = random.choice(share), n + 1
+        kafka.publish(number, epoch, name, positions[name], generation, n)
+        positions[name] += 1
+
+
+def history(seed: int, take: Takeover = take_over) -> Kafka:
+    """Run one history."""
+    random, kafka = Random(seed), Kafka()
+    running: list[Iterator[None]] = []
+    waiting: list[Callable[[], Iterator[None]]] = []
+    number = 0
+    awake: list[Iterator[None]] = []
+    for _ in range(STEPS):
+        chance = random.random()
+        if chance < 0.02 or not number:
+            names = random.sample(NAMES, random.randint(1, len(NAMES)))
+            number += 1
+            deal = Deal(number, shares_of(names, random.randint(1, MOST_TASKS)))
+            for one in range(deal.tasks):
+                waiting.append(lambda deal=deal, one=one: task(kafka, deal, one, take, random))  # type: ignore[misc]
+        elif chance < 0.12 and waiting:
+            make = random.choice(waiting)
+            running.append(make())
+            if random.random() < 0.7:  # else another process of the same task may begin later
+                waiting.remove(make)
+        elif chance < 0.14 and running:
+            running.remove(random.choice(running))
+        elif chance < 0.2:
+            awake = random.sample(running, random.randint(0, len(running)))  # the others are frozen
+        alive = [one for one in awake if one in running] or running
+        if alive:
+            one = random.choice(alive)
+            try:
+                next(one)
+            except StopIteration:
+                running.remove(one)
+    return kafka
+
+
+def test_no_database_loses_a_position_or_has_two_owners() -> None:
+    published = 0
+    for seed in range(200):
+        published += sum(history(seed).published.values())
+    assert published > 5000  # they did get on
+
+
+def _found(take: Takeover, seeds: int = 600) -> bool:
+    for seed in range(seeds):
+        try:
+            history(seed, take)
+        except (WrongError, RuntimeError):
+            return True
+    return False
+
+
+def closes_nothing(who: Claimant, partitions: int) -> takeover.Steps:
+    """ADOPT without CLOSE."""
+    own = yield Fence(who.task)
+    everything = list(own)
+    for one in range(partitions):
+        if one != who.task:
+            everything += yield Look(one)
+    generation = 1 + newest_generation(everything)
+    yield Commit(who.task, takeover._adopting(who, generation, own, everything))  # noqa: SLF001
+    return takeover.Adoption(generation, everything)
+
+
+def _changed(name: str, wrong: Any) -> Takeover:  # noqa: ANN401
+    def take(who: Claimant, partitions: int) -> takeover.Steps:
+        right = getattr(takeover, name)
+        steps = take_over(who, partitions)
+        answer: Sequence[OffsetsRecord] | None = None
+        while True:
+            setattr(takeover, name, wrong)
+            try:
+                step = next(steps) if answer is None else steps.send(answer)
+            except StopIteration as end:
+                adopted: takeover.Adoption = end.value
+                return adopted
+            finally:
+                setattr(takeover, name, right)
+            answer = yield step
+
+    return take
+
+
+def _own_generation(who: Claimant, generation: int, own: Any, everything: Any) -> Any:  # noqa: ANN401
+    return ADOPTING(who, 1 + newest_generation(own), own, everything)
+
+
+ADOPTING = takeover._adopting  # noqa: SLF001
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        closes_nothing,
+        _changed("_adopting", _own_generation),
+    ],
+)
+def test_a_planted_fault_is_found(take: Takeover) -> None:
+    assert _found(take)
