@@ -54,11 +54,16 @@ PROBE: Final = (  # where a trial before a start has left something on a server
     "probe_signal",  # a row in the signal table
     "probe_topic",  # a topic
     "probe_open",  # a transaction with records, neither committed nor aborted
+    "probe_committed",  # a record that readers see
     "probe_subject",  # a subject with a version
     "probe_table",  # a table in the target, empty
     "probe_merged",  # the same with rows
 )
-NAMES: Final = COMMIT + READ + PROBE
+GROUP: Final = (  # around a write of a group's coordinator
+    "group_decided",  # nothing of it is written
+    "group_written",  # Kafka has it, the caller does not know
+)
+NAMES: Final = COMMIT + READ + PROBE + GROUP
 
 
 _SOON: Final = 0.001  # seconds; a commit takes longer

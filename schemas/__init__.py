@@ -7,6 +7,7 @@ Rooms, each of which imports only rooms above it:
     settings            what a setting is, how it is read, and what it may reach
     events              the bytes of an event in Kafka
     settings/declared   the settings of every pipeline, one file for each topic
+    minutes             minutes in which copies were fresh enough, and those in which they were not
     kafka               the names of topics and the records that are not events
     pipelines           a whole configuration, and the plug-ins that it names
 

@@ -81,6 +81,7 @@ class ErrorCode:
     sentence: str
     hint: str
     placeholders: frozenset[str] = field(default_factory=frozenset)
+    connects: bool = False  # whether it says that a server can't be reached, or lets nobody of ours in
 
     def __call__(self, **names: object) -> WracklineError:
         """Make the error; a name missing or over is a fault of the caller's code."""
@@ -96,16 +97,23 @@ class ErrorCode:
 _REGISTERED: dict[str, ErrorCode] = {}
 
 
-def define(code: str, kind: type[WracklineError], sentence: str, *, hint: str) -> ErrorCode:
+def define(
+    code: str, kind: type[WracklineError], sentence: str, *, hint: str, connects: bool = False
+) -> ErrorCode:
     """Register a code; a second definition of the same code stops the program at import."""
     if code in _REGISTERED:
         raise ValueError(f"error code {code} is defined twice")
     placeholders = frozenset(
         name for text in (sentence, hint) for _, name, _, _ in string.Formatter().parse(text) if name
     )
-    made = ErrorCode(code, kind, sentence, hint, placeholders)
+    made = ErrorCode(code, kind, sentence, hint, placeholders, connects)
     _REGISTERED[code] = made
     return made
+
+
+def connects(code: str) -> bool:
+    """Whether a code says that a server can't be reached, or lets nobody of ours in."""
+    return code in _REGISTERED and _REGISTERED[code].connects
 
 
 def all_codes() -> Mapping[str, ErrorCode]:

@@ -1,24 +1,24 @@
 """How long the console's pages and REST's looks take with every server away, and what an open page costs.
 
-Two workers: one of 100 pipelines with 100 tables each, and one with a pipeline of 10,000 tables.  Each page
-is asked for again and again over one connection, as a browser does.  An open page renews itself every two
-seconds; its price is the worker's CPU with it, less the CPU without it, and the bytes that it gets.
+Three workers: one of 100 pipelines with 100 tables each, and one with a pipeline of 10,000 tables, where one
+table in fifty has changed with each report; and one with an idle pipeline of 100 tables.  Each page is asked
+for again and again over one connection, as a browser does.  An open page renews itself every second; its
+price is the worker's CPU with it, less the CPU without it, and the bytes that it gets.
 """
 
 import gzip
 import http.client
+import re
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from html import unescape
 from pathlib import Path
 from statistics import quantiles
 from sys import executable
 
 import psutil
 
-from bench.ours.boards import EVERY_S
 from bench.ours.group import PATIENCE_S
 from bench.runner import Contender, Size
 from bench.score import Outcome
@@ -34,7 +34,10 @@ UNITS = {
 }  # fmt: skip
 FULL = Size(200, 1)  # requests of each kind
 QUICK = Size(20, 1)
-_WATCHED_S = 10.0
+_WATCHED_S = 30.0
+RENEWS_S = 1.0
+_CHANGED = 50  # tables of which one has changed since the last report
+_MARK = re.compile(b'data-mark="([0-9a-f]+)"')
 _TABLE = "shop.public.table_00042"
 
 NOT_THERE = define(
@@ -52,19 +55,21 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
         tempfile.TemporaryDirectory() as folder,
         _served(Path(folder), 100, 100) as many,
         _served(Path(folder), 1, 10_000) as large,
+        _served(Path(folder), 1, 100, changed=0) as idle,
     ):
         yield [
             Contender("100 pipelines of 100 tables", look, (*many, rows), ours=True),
             Contender("1 pipeline of 10,000 tables", look, (*large, rows)),
+            Contender("1 idle pipeline of 100 tables", look, (*idle, rows)),
         ]
 
 
 @contextmanager
-def _served(folder: Path, pipelines: int, tables: int) -> Iterator[tuple[int, int]]:
+def _served(folder: Path, pipelines: int, tables: int, changed: int = _CHANGED) -> Iterator[tuple[int, int]]:
     """Serve; yield the port, and the process's id."""
-    port = choose(folder / f"{pipelines}", "rest")["rest"]
-    said = folder / f"said-{pipelines}"
-    command = [executable, "-m", "bench.ours.boards", str(port), str(pipelines), str(tables)]
+    port = choose(folder / f"{pipelines}-{tables}", "rest")["rest"]
+    said = folder / f"said-{pipelines}-{tables}"
+    command = [executable, "-m", "bench.ours.boards", *map(str, (port, pipelines, tables, changed))]
     with spawned(command, said) as process:
         deadline = time.monotonic() + PATIENCE_S
         while b"http" not in said.read_bytes():
@@ -100,22 +105,24 @@ def _watch(pid: int, port: int, path: str | None) -> tuple[float, int]:
     before, end = sum(process.cpu_times()[:2]), time.monotonic() + _WATCHED_S
     while time.monotonic() < end:
         if path is not None:
-            came, mark = _renew(browser, path, mark)
-            size += came
-        time.sleep(EVERY_S)
+            came, mark = renew(browser, path, mark)
+            size += len(came)
+        time.sleep(RENEWS_S)
     return 100 * (sum(process.cpu_times()[:2]) - before) / _WATCHED_S, size
 
 
-def _renew(browser: http.client.HTTPConnection, path: str, mark: str) -> tuple[int, str]:
-    """Renew an open page as its script does; return the bytes that came, and the new mark."""
+def renew(browser: http.client.HTTPConnection, path: str, mark: str) -> tuple[bytes, str]:
+    """Renew an open page as its script does; return what came, and the new mark."""
     headers = {"Accept-Encoding": "gzip", "HX-Request": "true", MARK_HEADER: mark}
     browser.request("GET", path, headers=headers)
     answer = browser.getresponse()
     came = answer.read()
     if answer.status == 204:
-        return len(came), mark
-    html = gzip.decompress(came).decode()
-    return len(came), unescape(html.split(MARK_HEADER, 1)[1])[4:].partition('"')[0]
+        return came, mark
+    found = _MARK.search(gzip.decompress(came))
+    if answer.status != 200 or found is None:
+        raise NOT_THERE(seconds=0, said=f"{answer.status} at {path}")
+    return came, found[1].decode()
 
 
 def _ask(browser: http.client.HTTPConnection, path: str) -> tuple[float, int]:

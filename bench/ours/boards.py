@@ -1,20 +1,24 @@
 """A worker's console and REST over many boards, while Kafka, the databases and the targets are away.
 
-python -m bench.ours.boards PORT PIPELINES TABLES    prints its address once it answers
+python -m bench.ours.boards PORT PIPELINES TABLES CHANGED    prints its address once it answers
 
 What is measured is a worker's own: it checks the settings, follows the boards and answers.  Only Kafka is
 missing, so the records that it would have read are handed to it here, the halves' signs of life among them.
+One table of CHANGED has changed since the last report; 0: none has.  The charts of each pipeline are full.
 """
 
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from wrackline.control.console.routing.console_routes import routes as console
 from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.board.board_follower import BoardFollower
+from wrackline.control.runtime.board.board_summary import summarise
 from wrackline.control.runtime.files.file_drafts import FileDrafts
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.times import now_ms
@@ -34,40 +38,65 @@ from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 EVERY_S: Final = 2.0  # between two reports of a half
-_CHANGED: Final = 50  # tables of which one has changed since the last report
+_STEPS: Final = 450  # of a chart that is full
 _NOBODY: Final = "127.0.0.1:1"
 
 
-def main(port: int, pipelines: int, tables: int) -> None:
+def main(port: int, pipelines: int, tables: int, changed: int) -> None:
     """Serve until the process is ended."""
-    named = {name: _pipeline(name) for name in (f"p{number:03}" for number in range(pipelines))}
-    connectors = FileConnectors(named, lambda _task, _wish: None)
+    named = {name: pipeline(name) for name in (f"p{number:03}" for number in range(pipelines))}
     boards = HandedBoards()
+    with served(named, boards, port) as (door, views):
+        for name in named:
+            for key, document in _documents(name, range(tables)):
+                boards.hand(key, document)
+            _fill(views, name)
+        print(door, flush=True)
+        for round_ in range(1 << 62):
+            time.sleep(EVERY_S)
+            some = range(round_ % changed, tables, changed) if changed else ()
+            for name in named:
+                for key, document in _documents(name, some, round_ + 1):
+                    boards.hand(key, document)
+
+
+@contextmanager
+def served(
+    named: Mapping[str, Pipeline], boards: BoardFollower, port: int
+) -> Iterator[tuple[str, WorkerViews]]:
+    """Serve the console and REST over these boards, as a worker does; yield the address, and the views."""
+    connectors = FileConnectors(named, lambda _task, _wish: None)
     views = WorkerViews(connectors, boards, _nobody_begins, _nobody_begins, Notifier(lambda: False, _say))
-    for name, pipeline in named.items():
-        boards.follow(name, pipeline.good())
+    for name, one in named.items():
+        boards.follow(name, one.good())
         for number in (0, 1):
             connectors.stands(task_key(name, number), ConnectorState(TaskState.RUNNING))
-        for key, document in _documents(name, range(tables)):
-            boards.hand(key, document)
+    pages = console(connectors, views, _no_drafts(connectors))
+    reports = RestReports(_say, _say, tuple)
     with (
-        serve_rest(
-            connectors,
-            {},
-            views,
-            RestSettings(port),
-            RestReports(_say, _say, tuple),
-            more=[console(connectors, views, _no_drafts(connectors))],
-        ) as door,
+        serve_rest(connectors, {}, views, RestSettings(port), reports, more=[pages]) as door,
         following(views),
     ):
         connectors.worker = door.worker
-        print(door.url, flush=True)
-        for round_ in range(1 << 62):
-            time.sleep(EVERY_S)
-            for name in named:
-                for key, document in _documents(name, range(round_ % _CHANGED, tables, _CHANGED), round_ + 1):
-                    boards.hand(key, document)
+        yield door.url, views
+
+
+def _fill(views: WorkerViews, name: str) -> None:
+    """Fill a pipeline's charts with lines that go up and down."""
+    with views.board(name) as board:
+        now = now_ms()
+        summary = summarise(board.halves, now)
+        for step in range(_STEPS, 0, -1):
+            noise = step * step * 7_919 % 1_009
+            board.history.add(
+                replace(
+                    summary,
+                    at_ms=now - int(step * EVERY_S * 1000),
+                    published=summary.published - 3_000 * step + noise,
+                    merged=summary.merged - 3_000 * step + noise // 2,
+                    late_ms=2_000 + noise,
+                )
+            )
 
 
 def _no_drafts(connectors: FileConnectors) -> DraftService:
@@ -87,12 +116,13 @@ def _nobody_begins(name: str, what: object) -> Begin:
     raise AssertionError(name, what)
 
 
-def _pipeline(name: str) -> Pipeline:
+def pipeline(name: str, bootstrap: str = _NOBODY) -> Pipeline:
+    """Return a pipeline that was found good."""
     given = {
         "name": name, "topic.prefix": name, "connector.class": "postgres", "target.kind": "iceberg",
         "database.hostname": "127.0.0.1", "database.port": "1", "database.user": "u",
         "database.dbname": "shop",
-        "kafka.bootstrap.servers": _NOBODY, "schema.registry.url": f"http://{_NOBODY}",
+        "kafka.bootstrap.servers": bootstrap, "schema.registry.url": f"http://{_NOBODY}",
         "target.warehouse": "/nowhere",
     }  # fmt: skip
     return _check(given)
@@ -105,6 +135,10 @@ class HandedBoards(BoardFollower):
         """Take a record."""
         with self._lock:
             self._board.apply(key.encode(), encode(document, now_ms()), now_ms())
+
+    def is_read(self, pipeline: str) -> bool:
+        """Return that all has been read, so that the worker remembers what was."""
+        return pipeline in self.pipelines
 
 
 def _documents(name: str, tables: Iterable[int], round_: int = 0) -> Iterator[tuple[BoardKey, Document]]:

@@ -47,7 +47,7 @@ from wrackline.consumers.records.fast_path import (
     read_outline,
 )
 from wrackline.consumers.records.slow_path import slow_newest_changes
-from wrackline.consumers.spark.forbidden_path import find_forbidden_path
+from wrackline.consumers.spark.forbidden_path import existing_part, find_forbidden_path
 from wrackline.consumers.spark.sessions import is_gone
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.kafka.topic_names import table_of
@@ -362,6 +362,7 @@ def translate_errors(topic: str, table: TableId) -> Iterator[None]:
         denied = find_forbidden_path(text)
         if denied is not None:
             path, why = denied
-            raise TARGET_FORBIDDEN(topic=topic, path=path, why=why, quoted=shlex.quote(path)) from exc
+            there = shlex.quote(existing_part(path))
+            raise TARGET_FORBIDDEN(topic=topic, path=path, why=why, quoted=there) from exc
         condition = exc.getCondition() if isinstance(exc, PySparkException) else None
         raise ROUND_FAILED(topic=topic, condition=condition or type(exc).__name__) from exc

@@ -22,6 +22,7 @@ class GoneTable(NamedTuple):
 
     renamed_to: str | None = None
     follows: bool = True  # of a renamed one: the rows of the table of the new name are read
+    renamed: bool = False  # even if the table of the new name is gone, too
 
 
 class SourceNews(NamedTuple):
@@ -104,7 +105,7 @@ class Departures:
             self.known[name] = replace(self.known[name], became=became)
 
     def _departure(self, name: str, gone: GoneTable, before: Departure | None, *, stays: bool) -> Departure:
-        behaviour = self._rules.of_table(name)
+        behaviour = self._rules.of_table(name, renamed=gone.renamed)
         since = self._now_ms() if before is None else before.since_ms
         begun, announced = self._earlier.get(name, (since, None))
         if announced == behaviour.value:  # who sets another behaviour has the whole delay to see it

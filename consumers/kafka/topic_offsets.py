@@ -45,6 +45,7 @@ KAFKA_UNREACHABLE = define(
     Transient,
     "Kafka at {brokers} did not answer",
     hint="it is waited for; whether it lets us in: wrackline check <pipeline.toml>",
+    connects=True,
 )
 
 _TIMEOUT = 10.0  # seconds for one question to Kafka

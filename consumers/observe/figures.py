@@ -55,6 +55,23 @@ class Completeness(NamedTuple):
 
     current: bool
     own_ms: int | None
+    lacks: bool  # rows of before that moment may be missing, so it only says since when the table is late
+    since_ms: int | None  # the first moment through which it was complete
+
+
+class TableMoments(NamedTuple):
+    """Through which moment a table is complete, None: no longer known; and the first such moment."""
+
+    through_ms: int | None
+    since_ms: int
+
+
+class EarlierTable(NamedTuple):
+    """What an earlier process has seen of a table."""
+
+    through_ms: int
+    since_ms: int
+    lacks: bool = False
 
 
 @dataclass(slots=True)
@@ -84,6 +101,8 @@ class TableFigures:
     held: tuple[int, float] | None = None  # offsets behind an open transaction, and since when
     unread: tuple[Mapping[int, int], float] | None = None  # ends that are not merged, and since when
     complete: MomentQueue[Mapping[int, int]] = field(default_factory=MomentQueue)  # by the ends after it
+    lacks: bool = False  # it was read, or set aside, after the moment through which it was complete
+    complete_since: int | None = None
 
     def holds(self, written: Mapping[int, int], now: float) -> None:
         """Take how far the topic is written: what cannot be read waits for a transaction to end.
@@ -107,8 +126,26 @@ class TableFigures:
     def reach_moments(self) -> None:
         """Take through which moment all is merged, by what is applied."""
         applied = self.applied
-        if applied is not None:
-            self.complete.reach(lambda ends: all(applied.get(at, 0) >= end for at, end in ends.items()))
+        if applied is not None and self.complete.reach(
+            lambda ends: all(applied.get(at, 0) >= end for at, end in ends.items())
+        ):
+            self.lacks = False
+            if self.complete_since is None:
+                self.complete_since = self.complete.through
+
+    def lose(self) -> None:
+        """Take that the table is read or set aside: its copy may be emptied, so its moment stands still."""
+        self.complete.forget()
+        self.lacks = True
+
+    def depart(self) -> None:
+        """Take that the source half no longer reports the table."""
+        self.complete, self.lacks, self.complete_since = MomentQueue(), False, None
+
+    def recall(self, earlier: EarlierTable | None) -> None:
+        """Take what an earlier process has seen."""
+        if earlier is not None:
+            self.complete.through, self.complete_since, self.lacks = earlier
 
     def look(self, ends: Mapping[int, int], now: float) -> None:
         """Take how far the topic may be read."""
@@ -136,6 +173,7 @@ class ConsumerFigures:
         self.server, self._clock, self._wall_ms = server, clock, wall_ms
         self._tables: dict[str, TableFigures] = {}
         self._changed: set[str] = set()  # topics, since they were taken
+        self._states: set[str] = set()  # topics of tables whose state has changed, since they were taken
         self.paused: frozenset[str] = frozenset()  # tables, by an operator
         self.departures: Mapping[str, Mapping[str, object]] = {}  # of tables that are gone at the source
         self._lock = Lock()
@@ -143,7 +181,8 @@ class ConsumerFigures:
         self.outage: WracklineError | None = None
         self.outages = 0
         self.through_ms: int | None = None  # the newest moment that tables can be complete through
-        self._earlier: dict[str, int] = {}  # by table: what an earlier process has reached
+        self._earlier: dict[str, EarlierTable] = {}  # by table
+        self.has_looked = False  # before, nobody knows which tables there are
 
     @contextmanager
     def held(self) -> Iterator[Mapping[str, TableFigures]]:
@@ -155,7 +194,9 @@ class ConsumerFigures:
         """Take which tables an operator has paused, by their names."""
         with self._lock:
             names = self.paused ^ paused
-            self._changed.update(topic for topic in self._tables if self.named(topic) in names)
+            found = {topic for topic in self._tables if self.named(topic) in names} if names else set()
+            self._changed |= found
+            self._states |= found
             self.paused = paused
 
     def departs(self, departures: Mapping[str, Mapping[str, object]], names: Collection[str]) -> None:
@@ -168,6 +209,12 @@ class ConsumerFigures:
         """Return the topics of the tables that have changed since the last call."""
         with self._lock:
             changed, self._changed = self._changed, set()
+        return frozenset(changed)
+
+    def take_states(self) -> frozenset[str]:
+        """Return the topics of the tables whose state has changed since the last call."""
+        with self._lock:
+            changed, self._states = self._states, set()
         return frozenset(changed)
 
     def letters(self, topic: str) -> int:
@@ -215,10 +262,20 @@ class ConsumerFigures:
                     account.merged_ms - account.read_ms,
                 )
 
-    def remember(self, complete: Mapping[str, int]) -> None:
-        """Take through which moments an earlier process has seen tables complete, by their names."""
+    def remember(self, earlier: Mapping[str, EarlierTable]) -> None:
+        """Take what an earlier process has seen of tables, by their names."""
         with self._lock:
-            self._earlier = dict(complete)
+            self._earlier = dict(earlier)
+
+    def moments(self) -> Mapping[str, TableMoments]:
+        """Return the moments of each table that was complete once."""
+        with self._lock:
+            known = {} if self.through_ms is not None else self._earlier  # its topic may be gone since
+            return {name: TableMoments(*one[:2]) for name, one in known.items()} | {
+                self.named(topic): TableMoments(table.complete.through, table.complete_since)
+                for topic, table in self._tables.items()
+                if table.complete_since is not None
+            }
 
     def published(self, source: SourceProgress, written: Ends) -> None:
         """Take what the source half said, and how far topics were written *after* that was known.
@@ -230,11 +287,13 @@ class ConsumerFigures:
             for topic, table in self._tables.items():
                 name, before = self.named(topic), self.completeness(table)
                 if table.complete.through is None:
-                    table.complete.through = self._earlier.pop(name, None)
+                    table.recall(self._earlier.pop(name, None))
                 table.complete.now(source.at_ms)
                 if name not in reported:
-                    table.complete = MomentQueue()
-                elif name in source.whole and _names_all(written.get(topic, {}), table.ends):
+                    table.depart()
+                elif name in source.lacking:
+                    table.lose()
+                elif _names_all(written.get(topic, {}), table.ends):
                     table.complete.add(source.at_ms, written[topic])
                     table.reach_moments()
                 if before != _completeness(table, source.at_ms):
@@ -249,6 +308,7 @@ class ConsumerFigures:
         """Take how far each topic may be read."""
         now = self._clock()
         with self._lock:
+            self.has_looked = True
             for topic in self._tables.keys() - ends.keys():
                 self._tables[topic].ends = {}
             for topic, its_ends in ends.items():
@@ -290,6 +350,8 @@ class ConsumerFigures:
         """Take a table's state after a batch failed, or succeeded again."""
         with self._lock:
             table = self._changed_table(topic)
+            if standing.is_news(table.standing):
+                self._states.add(topic)
             table.standing = standing
             if standing.error is not None:
                 table.failures[standing.error.code] += 1
@@ -318,9 +380,9 @@ class ConsumerFigures:
 
 def _completeness(table: TableFigures, through_ms: int | None) -> Completeness:
     own = table.complete.through
-    if own is not None and through_ms is not None and own >= through_ms:
-        return Completeness(current=True, own_ms=None)
-    return Completeness(current=False, own_ms=own)
+    if own is not None and through_ms is not None and own >= through_ms and not table.lacks:
+        return Completeness(True, None, lacks=False, since_ms=table.complete_since)
+    return Completeness(False, own, table.lacks, table.complete_since)
 
 
 def _names_all(written: Mapping[int, int], ends: Mapping[int, int]) -> bool:

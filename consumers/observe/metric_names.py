@@ -74,12 +74,28 @@ MERGED_AT = Metric(
     "When the newest batch was committed in the target, in seconds since 1970.",
     ("table",),
 )
+SLO_MINUTES = Metric(
+    "wrackline_slo_minutes_total",
+    _C,
+    "Minutes in which the table was as fresh as `slo.minutes` promises, or was not; those without a process"
+    " are among them once there is one again, and those of a pause that somebody wished are in neither.",
+    ("table", "good"),
+)
+SLO_BUDGET = Metric(
+    "wrackline_slo_budget_ratio",
+    _G,
+    "Part of the bad minutes that are left to the table: `slo.percent` of `slo.window.days` allows 1; below 0"
+    " the promise is broken.",
+    ("table",),
+)
+SLO_OBJECTIVE = Metric("wrackline_slo_objective_ratio", _G, "`slo.percent` as a part of 1.")
 FRESHNESS = Metric(
     "wrackline_freshness_seconds",
     _G,
     "Time since the moment through which the table is complete: all that the database showed by then is in"
     " the target, or set aside as dead letters, or left out by settings. It grows while either half is stuck,"
-    " and stays at some seconds for an idle database. Absent until the source half has reported the table.",
+    " and while the table is read again, when rows may be missing; it stays at some seconds for an idle"
+    " database. Absent until the source half has reported the table.",
     ("table",),
 )
 RETAINED = Metric(
@@ -134,6 +150,9 @@ METRICS = (
     OFFSET,
     MERGED_AT,
     FRESHNESS,
+    SLO_MINUTES,
+    SLO_BUDGET,
+    SLO_OBJECTIVE,
     RETAINED,
     FAILURES,
     OUTAGES,

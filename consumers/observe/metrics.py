@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping
 
 from wrackline.consumers.observe import metric_names as names
 from wrackline.consumers.observe.figures import ConsumerFigures, TableFigures
+from wrackline.consumers.observe.slo_figures import Line, SloFigures
 from wrackline.schemas.language.exposition import Family, Metric, Sample
 
-Line = tuple[Metric, Mapping[str, str], float]
 
-
-def families(figures: ConsumerFigures) -> Iterator[Family]:
+def families(figures: ConsumerFigures, slo: SloFigures | None = None) -> Iterator[Family]:
     """Everything that is served, as it is now."""
     server = {"server": figures.server}
     found: dict[Metric, list[Sample]] = {metric: [] for metric in names.METRICS}
@@ -24,6 +23,7 @@ def families(figures: ConsumerFigures) -> Iterator[Family]:
         ]
         lines += [(names.TABLES, {"standing": word}, times) for word, times in standings.items()]
         lines += [(names.RUNNING, {}, figures.outage is None), (names.OUTAGES, {}, figures.outages)]
+    lines += [] if slo is None else slo.lines()
     for metric, labels, value in lines:
         found[metric].append(Sample({**server, **labels}, value))
     for metric, samples in found.items():

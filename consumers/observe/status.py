@@ -18,15 +18,14 @@ def table_documents(figures: ConsumerFigures, topics: Collection[str] | None = N
             figures.named(topic): {
                 **_table_document(
                     topic,
-                    table,
+                    tables[topic],
                     figures.now,
                     paused=figures.named(topic) in figures.paused,
-                    complete=figures.completeness(table),
+                    complete=figures.completeness(tables[topic]),
                 ),
                 "departure": figures.departures.get(figures.named(topic)),
             }
-            for topic, table in sorted(tables.items())
-            if topics is None or topic in topics
+            for topic in sorted(tables if topics is None else tables.keys() & topics)
         }
 
 
@@ -71,6 +70,8 @@ def _table_document(
         "incomplete": table.incomplete,
         "current": complete.current,  # the half says through when, so that an idle table is not written
         "complete_ms": complete.own_ms,
+        "complete_since_ms": complete.since_ms,
+        "lacks": complete.lacks,
     }
 
 

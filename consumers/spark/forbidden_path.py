@@ -34,6 +34,14 @@ def find_forbidden_path(text: str) -> tuple[str, str] | None:
     return None
 
 
+def existing_part(path: str) -> str:
+    """Return the folder above a file that was never made; a path of another system stays as it is."""
+    with suppress(OSError):
+        there = next(one for one in (Path(path), *Path(path).parents) if one.exists())
+        return path if there == Path(there.anchor) else str(there)
+    return path
+
+
 def _with_cause(text: str) -> tuple[str, str] | None:
     """Return the first path with its cause in parentheses behind it."""
     pieces = _AROUND.split(text)  # texts, with one delimiter between each two

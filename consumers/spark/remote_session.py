@@ -35,6 +35,7 @@ UNREACHABLE = define(
     "no Spark Connect server answers at spark.remote",
     hint="start one there: spark-submit --class org.apache.spark.sql.connect.service.SparkConnectServer"
     ' --jars "$(wrackline spark jars <pipeline.toml>)" spark-internal',
+    connects=True,
 )
 SERVERS_OWN = define(
     "spark.remote_setting",

@@ -32,6 +32,8 @@ from wrackline.control.cli.commands.worker_command import worker
 from wrackline.control.cli.init.init_command import init
 from wrackline.control.cli.remote import remote_commands as remote
 from wrackline.control.cli.remote.draft_commands import app as draft_app
+from wrackline.control.cli.remote.lineage_command import lineage
+from wrackline.control.cli.remote.slo_command import slo
 from wrackline.control.cli.tail.tail_command import tail
 from wrackline.control.cli.terminal.error_exit import run_and_exit
 from wrackline.control.cli.terminal.finding_text import findings_document, show_findings
@@ -71,8 +73,10 @@ app.add_typer(draft_app)
 app.command()(init)
 app.command()(delete)
 app.command()(status)
+app.command()(slo)
 app.command()(tail)
 app.command()(tables)
+app.command()(lineage)
 app.command()(worker)
 for verb in (remote.connectors, remote.pause, remote.resume, remote.restart, remote.stop, remote.apply):
     app.command()(verb)

@@ -8,6 +8,7 @@ is away.  Scripts and styles come from here alone, and nothing is inline.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -15,10 +16,18 @@ from urllib.parse import quote
 from fastapi import Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from starlette.responses import HTMLResponse
 
 from wrackline.control.console.access.page_route import TOKEN_FIELD
 from wrackline.control.console.access.permissions import form_token, permissions_of
-from wrackline.control.console.page_renewal import MARK, MARK_HEADER, page_answer
+from wrackline.control.console.page_renewal import (
+    MadePage,
+    PageVersion,
+    Renewals,
+    Section,
+    marked,
+    section,
+)
 from wrackline.control.console.pipelines_page import ListedPipeline
 from wrackline.control.runtime.board.board_summary import summarise
 from wrackline.control.runtime.ground.times import now_ms
@@ -31,6 +40,8 @@ from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.versions import OURS
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
+_ROWS: Final = 2_000
+RENEWAL: Final = "hx-request"
 THEMES: Final = ("light", "dark", "system")
 THEME_COOKIE: Final = "wrackline_theme"
 HEADERS: Final = {
@@ -55,6 +66,10 @@ class PageFrame:
             lstrip_blocks=True,
         )
         self._templates.filters["part"] = lambda text: quote(str(text), safe="")
+        self._templates.filters["section"] = section
+        row = self._templates.get_template("table_row.html").make_module().table_row  # type: ignore[attr-defined]
+        self._templates.globals["table_row"] = lru_cache(_ROWS)(row)  # most are as they were a moment ago
+        self._renewals = Renewals()
 
     def listed(self) -> list[ListedPipeline]:
         """Return all pipelines; one whose settings are no longer good has an empty board."""
@@ -85,29 +100,80 @@ class PageFrame:
                 continue
         return found
 
+    def renews(self, request: Request) -> bool:
+        """Whether an open page asks for what is new."""
+        return RENEWAL in request.headers
+
+    def grouped(self) -> bool:
+        """Whether REST makes the pipelines, in a group of workers; else files do."""
+        return any(one.slots is not None for one in self.crew.members())
+
     def settings(self, name: str) -> Mapping[str, str]:
         """Return a pipeline's settings."""
         self.crew.standing(name)
         return self.crew.config(name)
 
+    def version(self, request: Request, *names: str) -> PageVersion:
+        """Return what a page of these pipelines, and of no more, is made of."""
+        states: list[object] = [_path(request), permissions_of(request), form_token(request)]
+        figures: list[object] = []
+        for name in names:
+            try:
+                board = self.views.version(name)
+                states += [name, self.crew.standing(name), board.states]
+                figures.append(board.figures)
+            except WracklineError as error:
+                states += [name, str(error)]
+        return PageVersion(states, figures)
+
+    def same(self, request: Request, version: PageVersion) -> Response | None:
+        """Return that nothing has changed, if this is a renewal and nothing has."""
+        return (
+            Response(status_code=204, headers=HEADERS) if self._renewals.is_same(request, version) else None
+        )
+
     def page(self, request: Request, template: str, status: int = 200, **of: object) -> Response:
         """Render a page."""
+        return self._answer(request, template, status, None, of)
+
+    def page_of(self, request: Request, version: PageVersion, template: str, **of: object) -> Response:
+        """Render a page that is made of this version; it is renewed more often, which costs little."""
+        return self._answer(request, template, 200, version, of)
+
+    def _answer(
+        self,
+        request: Request,
+        template: str,
+        status: int,
+        version: PageVersion | None,
+        of: Mapping[str, object],
+    ) -> Response:
         theme = request.cookies.get(THEME_COOKIE, "system")
-        here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         user = request.scope.get("user")
         known = user is not None or "login" not in request.scope  # strangers see the log-in's page alone
+        sections: list[Section] = []
         made = self._templates.get_template(template).render(
             theme=theme if theme in THEMES else "system",
-            here=here,
+            here=_path(request),
             version=OURS,
-            marked={MARK_HEADER: MARK},
+            every="2s" if version is None else "1s",
+            marked=marked(),
+            sections=sections,
             user=None if user is None else user.name,
             can=permissions_of(request),
             token=_token_field(request),
             worker=self.crew.worker if known else "",
             **of,
         )
-        return page_answer(request, made, status, HEADERS)
+        return self._renewals.answer(request, MadePage(made, sections, version), status, HEADERS)
+
+    def part(self, template: str, **of: object) -> Response:
+        """Render rows for a page that is open; they contain no form, so nothing of a session."""
+        return HTMLResponse(self._templates.get_template(template).render(**of), 200, HEADERS)
+
+    def nothing(self) -> Response:
+        """Answer to an open page that nothing has come."""
+        return Response(status_code=204, headers=HEADERS)
 
     def refused(self, request: Request, error: WracklineError, status: int | None) -> Response:
         """Say that something was not done, and why."""
@@ -122,8 +188,7 @@ class PageFrame:
         return self.page(request, "trouble.html", status, name=shown_name(name), error=error.document())
 
     def _one(self, name: str, standing: ConnectorState, board: BoardView) -> ListedPipeline:
-        followed, now = board.followed, now_ms()
-        summary = board.history.newest(now) or summarise(board.halves, now)
+        followed, summary = board.followed, board.history.newest(board.halves, now_ms())
         return ListedPipeline(
             name,
             followed.kind,
@@ -133,12 +198,17 @@ class PageFrame:
             board.history.samples(),
             self.crew.worker,
             board.history.minutes(),
+            board.slo,
         )
 
     def _unread(self, name: str, error: WracklineError) -> ListedPipeline:
         board = {half: HalfBoard() for half in Half}
         summary = replace(summarise(board, now_ms()), error=error.document(), wrong=1)
         return ListedPipeline(name, "", None, self.crew.standing(name), summary, (), self.crew.worker)
+
+
+def _path(request: Request) -> str:
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
 def _token_field(request: Request) -> Markup:

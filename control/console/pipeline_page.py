@@ -1,14 +1,13 @@
 """What one pipeline shows: its way in stations, charts, what needs an operator, and its tables.  Pure."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 from wrackline.control.console.draw.charts import Chart, line_chart
-from wrackline.control.console.draw.heat_map import HeatMap, heat_map
-from wrackline.control.console.heat_figures import FIGURES, TONES, HeatLegend, heat_kinds, heat_legend
+from wrackline.control.console.draw.day_strip import DayStrip, day_strip
+from wrackline.control.console.draw.heat_map import HeatMap
+from wrackline.control.console.heat_figures import FIGURES, HeatLegend, heat_legend
 from wrackline.control.console.page_words import (
     DASH,
     PAUSED,
@@ -21,17 +20,20 @@ from wrackline.control.console.page_words import (
     source_badge,
     target_badge,
 )
-from wrackline.control.console.pipelines_page import ListedPipeline, lost_text, newest_rate
-from wrackline.control.runtime.board.board_summary import late_ms, rates, table_errors
+from wrackline.control.console.pipelines_page import ListedPipeline, lost_text, newest_rate, promise_badge
+from wrackline.control.console.table_layout import TableChoice, TableLayout
+from wrackline.control.runtime.board.board_summary import late_ms, rates, table_error
 from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
 from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, TARGET_TASK, ConnectorState
+from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 
 PAGE: Final = 100  # tables
 _MOST_PROBLEMS: Final = 20
+_FEW_MS: Final = 10_000
+_MOST_WORST: Final = 5
 _RESTS: Final = (TaskState.PAUSED, TaskState.STOPPED, TaskState.COMPLETED)
-_FIRST: Final = ("bad", "warn", "busy")  # tables that are listed before the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,16 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
+class PromiseLook:
+    """How the promise of freshness went."""
+
+    badge: Badge
+    words: str
+    strip: DayStrip
+    worst: Sequence[tuple[str, str, str, str]]  # tables: good minutes in percent, bad ones, and what is left
+
+
+@dataclass(frozen=True, slots=True)
 class TableRow:
     """A line of the list of tables."""
 
@@ -80,16 +92,6 @@ class TableRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TableChoice:
-    """Which tables are listed."""
-
-    text: str = ""
-    tone: str = ""
-    page: int = 1
-    figure: str = ""  # what the map shows; empty: states
-
-
-@dataclass(frozen=True, slots=True)
 class PipelinePage:
     """The page."""
 
@@ -100,6 +102,7 @@ class PipelinePage:
     actions: Sequence[str]
     stations: Sequence[Station]
     charts: Sequence[Chart]
+    promise: "PromiseLook | None"
     troubles: Sequence[Trouble]
     more_troubles: int
     map: HeatMap
@@ -112,20 +115,16 @@ class PipelinePage:
 
 
 def pipeline_page(
-    one: ListedPipeline, halves: Mapping[Half, HalfBoard], choice: TableChoice, at_ms: int
+    one: ListedPipeline,
+    halves: Mapping[Half, HalfBoard],
+    layout: TableLayout,
+    choice: TableChoice,
+    at_ms: int,
 ) -> PipelinePage:
     """Make the page."""
-    tones = _tones(halves)
-    text = choice.text.lower()
-    by_tone: dict[str, list[str]] = {tone: [] for tone in TONES}
-    for name, tone in tones.items():
-        if choice.tone in ("", tone) and text in name.lower():
-            by_tone[tone if tone in _FIRST else TONES[-1]].append(name)
-    wanted = [name for names in by_tone.values() for name in sorted(names)]
-    pages = max(1, -(-len(wanted) // PAGE))
+    pages = max(1, -(-len(layout.listed) // PAGE))
     page = min(max(1, choice.page), pages)
-    troubles, has_target = _troubles(halves), one.target is not None
-    counts = Counter(tones.values())
+    troubles, has_target = _troubles(halves, layout.wrong), one.target is not None
     return PipelinePage(
         one.name,
         f"{one.kind} → {one.target or 'Kafka'}",
@@ -134,16 +133,17 @@ def pipeline_page(
         _actions(one),
         _stations(one, halves, at_ms),
         _charts(one),
+        None if one.slo is None else _promise(one.slo),
         troubles[:_MOST_PROBLEMS],
         max(0, len(troubles) - _MOST_PROBLEMS),
-        heat_map(heat_kinds(choice.figure, tones, halves, at_ms)),
+        layout.map,
         heat_legend(choice.figure),
         [
-            _table_row(name, tones[name], halves, at_ms, has_target=has_target)
-            for name in wanted[(page - 1) * PAGE : page * PAGE]
+            _table_row(name, layout.tones[name], halves, at_ms, has_target=has_target)
+            for name in layout.listed[(page - 1) * PAGE : page * PAGE]
         ],
-        [(tone, counts[tone]) for tone in TONES if counts[tone]],
-        len(wanted),
+        layout.counts,
+        len(layout.listed),
         pages,
         TableChoice(choice.text, choice.tone, page, choice.figure if choice.figure in FIGURES else ""),
     )
@@ -240,11 +240,22 @@ def _charts(one: ListedPipeline) -> Sequence[Chart]:
     return charts
 
 
+def _promise(slo: SloReport) -> PromiseLook:
+    terms, found = slo.terms, slo.totals.tables
+    worst = [
+        (name, f"{counts.percent or 0:.2f} %", f"{counts.bad:,}", f"{100 * slo.left_of(name):.0f} %")
+        for name in slo.worst()[:_MOST_WORST]
+        if (counts := found[name]).bad
+    ]
+    words = f"at most {terms.minutes} min old in {terms.percent:g} % of the minutes of {terms.days} days"
+    return PromiseLook(promise_badge(slo), words, day_strip(slo.totals.days, terms.percent), worst)
+
+
 def _late(ms: float) -> str:
     return late_text(round(ms))
 
 
-def _troubles(halves: Mapping[Half, HalfBoard]) -> list[Trouble]:
+def _troubles(halves: Mapping[Half, HalfBoard], wrong: Sequence[str]) -> list[Trouble]:
     found = [
         Trouble(f"{half.value} half", known.report["error"])
         for half, known in halves.items()
@@ -254,31 +265,9 @@ def _troubles(halves: Mapping[Half, HalfBoard]) -> list[Trouble]:
     return found + [
         Trouble(own[name]["table"] if name in own else name, error, name)
         for known in halves.values()
-        for name, error in sorted(table_errors(known).items())
+        for name in wrong
+        if (error := table_error(known.tables.get(name, {})))
     ]
-
-
-def _tones(halves: Mapping[Half, HalfBoard]) -> dict[str, str]:
-    """Return how each table is, by its name: the worse of its two halves."""
-    source, target = halves[Half.SOURCE].tables, halves[Half.TARGET].tables
-    nothing: Document = {}
-    return {
-        name: _tone(source.get(name, nothing), target.get(name, nothing))
-        for name in source.keys() | target.keys()
-    }
-
-
-def _tone(source: Document, target: Document) -> str:
-    if source.get("reason") or target.get("error"):
-        return "bad"
-    return _worse(source.get("state", "") if source else None, target.get("standing", "") if target else None)
-
-
-@lru_cache(256)  # a board has few states, and ten thousand tables
-def _worse(source: str | None, target: str | None) -> str:
-    tones = [source_badge(source).tone] if source is not None else []
-    tones += [target_badge(target).tone] if target is not None else []
-    return min(tones, key=TONES.index, default="idle")
 
 
 def _table_row(
@@ -286,7 +275,7 @@ def _table_row(
 ) -> TableRow:
     source: Document = halves[Half.SOURCE].tables.get(name, {})
     target: Document = halves[Half.TARGET].tables.get(name, {})
-    left, late = source.get("seconds_left"), late_ms(halves[Half.TARGET], name, at_ms)
+    left = source.get("seconds_left")
     return TableRow(
         name,
         source.get("table", name),
@@ -295,8 +284,19 @@ def _table_row(
         source.get("percent") if source.get("requests") else None,
         f"{duration_text(left * 1000)} left" if left is not None else "",
         count_or_dash(target.get("behind")),
-        late_text(late),
+        _late_in_row(name, halves[Half.TARGET], at_ms),
         f"{sum((target or source).get('events', {}).values()):,}",
         target.get("dead_letters", 0),
         tone,
     )
+
+
+def _late_in_row(name: str, target: HalfBoard, at_ms: int) -> str:
+    """Write how late a table is.
+
+    The reports make a few seconds of it where all is well; they are written alike, so that such a row stays.
+    """
+    late = late_ms(target, name, at_ms)
+    if late is None or late >= _FEW_MS or target.complete_ms(name) is None:
+        return late_text(late)
+    return f"< {duration_text(_FEW_MS)}"

@@ -17,6 +17,7 @@ from wrackline.control.console.page_words import (
 from wrackline.control.runtime.board.board_summary import PastMinute, PipelineSummary, rates
 from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.schemas.kafka.board_records import Document
 
 _TONES: Final = ("bad", "warn", "busy", "good", "idle")
@@ -39,6 +40,7 @@ class ListedPipeline:
     history: Sequence[PipelineSummary]
     worker: str
     minutes: Sequence[PastMinute] = ()  # of the last day
+    slo: SloReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class PipelineRow:
     wrong: int
     late: str
     late_line: str
+    promise: Badge | None
     rate: str
     rate_line: str
     behind: str
@@ -121,6 +124,16 @@ def lost_text(seconds: int | None) -> str:
     return "" if seconds is None or seconds > _SOON_S else f"lost in {duration_text(seconds * 1000)}"
 
 
+def promise_badge(slo: SloReport) -> Badge:
+    """Return how the promise of freshness went, in one word and its percentage."""
+    percent, broken = slo.whole.percent, len(slo.broken())
+    if percent is None:
+        return Badge("not counted yet", "○", "idle")
+    if broken:
+        return Badge(f"{percent:.2f} %, broken for {count_text(broken, 'table', 'tables')}", "✕", "bad")
+    return Badge(f"{percent:.2f} %, kept", "●", "good")
+
+
 def _row(one: ListedPipeline) -> PipelineRow:
     summary = one.summary
     samples: Sequence[PipelineSummary | PastMinute] = one.history
@@ -139,6 +152,7 @@ def _row(one: ListedPipeline) -> PipelineRow:
         summary.wrong,
         late_text(summary.late_ms),
         sparkline([(past.at_ms, past.late_ms or 0) for past in samples]),
+        None if one.slo is None else promise_badge(one.slo),
         rate_text(newest_rate(one.history, "published")),
         sparkline(rates(samples[:: max(1, len(samples) // _POINTS)], "published")),
         count_or_dash(summary.behind),

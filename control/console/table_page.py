@@ -82,7 +82,10 @@ def _complete(half: HalfBoard, name: str, at_ms: int) -> Facts:
     complete = half.complete_ms(name)
     if complete is None:
         return []
-    return [("complete as the database was", f"{duration_text(max(0, at_ms - complete))} ago")]
+    ago = f"{duration_text(max(0, at_ms - complete))} ago"
+    if half.lacks(name):
+        return [("rows may be missing", f"it was complete {ago}")]
+    return [("complete as the database was", ago)]
 
 
 def _of_target(table: Document, at_ms: int) -> Facts:

@@ -3,7 +3,6 @@
 In: stored drafts, and what a source or a check said.  Out: plain values.  Pure.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -14,10 +13,6 @@ from wrackline.schemas.redaction import shown_name
 
 _SHOWN: Final = frozenset(  # of a draft that is sent back
     {"id", "tag", "created", "updated", "by", "form", "ignored"}
-)
-_CONNECTS: Final = re.compile(  # ids of findings about reaching a server at all
-    r"(?:kafka|registry)\..*|(?:pg|mysql|postgres|iceberg|delta|target|spark)\.(?:.*_)?(?:connect|connection"
-    r"|login|log_in|password|host|unreachable|away|refused|tls|ssl|certificate|database|no_answer|role).*"
 )
 
 
@@ -51,16 +46,21 @@ def draft(draft_id: str, stored: StoredDraft, form: str | None = None) -> dict[s
         "by": one.by,
         "form": wanted,
         "config": forms.shown(wanted),
-        "ignored": [
-            {
-                "property": each.place,
-                "why": each.reason.why,
-                "hint": each.reason.hint,
-                "harmless": each.reason.harmless,
-            }
-            for each in forms.ignored
-        ],
+        "ignored": ignored(forms),
     }
+
+
+def ignored(forms: DraftForms) -> list[dict[str, Any]]:
+    """Name the properties without effect."""
+    return [
+        {
+            "property": each.place,
+            "why": each.reason.why,
+            "hint": each.reason.hint,
+            "harmless": each.reason.harmless,
+        }
+        for each in forms.ignored
+    ]
 
 
 def table_page(tables: Sequence[Mapping[str, Any]], search: str, limit: int, after: int) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def assessment(found: Mapping[str, Any], more: Sequence[Mapping[str, Any]]) -> d
     """Describe an assessment: problems of the connection apart from those of features."""
     findings = [*found["findings"], *more]
     stops = any(one["severity"] == "ERROR" for one in more)
-    connectivity = [one for one in findings if one["severity"] != "INFO" and _CONNECTS.fullmatch(one["id"])]
+    connectivity = [one for one in findings if one["connects"] and one["severity"] != "INFO"]
     features = [one for one in findings if one not in connectivity]
     return {
         "ok": found["ok"] and not stops,

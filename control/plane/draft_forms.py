@@ -121,7 +121,7 @@ def storable_config(
     whole: Mapping[str, Any] = with_secrets(before, dict(sent), hides)
     if unknown := list(starred(whole, hides)):
         raise MASKED(places=_some(unknown))
-    if not typed and (found := list(typed_secrets(whole, hides))):
+    if not typed and (found := list(typed_secrets(dict(sent), hides))):  # stars stand for what is stored
         last = found[0].rpartition(".")[2]
         key = f"{name}-{last if last.isalnum() else 'secret'}"
         raise TYPED_SECRET(places=_some(found), reference=f"${{secure({key})}}")

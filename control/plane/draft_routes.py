@@ -5,6 +5,7 @@
     POST                    …/drafts/{id}/listTables, describeTable, assessPipeline, assessTable
     POST                    /v1/contexts/{ns}/listTables, …     configuration in the body
     POST                    /v1/contexts/{ns}/drafts/{id}/deploy      ours
+    PUT                     /v3/namespaces/{ns}/apps/{name}           the same without a draft
 
 In: what can be done with drafts.  Out: routes.  `If-Match` with the ETag of what was read keeps two editors
 from overwriting each other: the later one gets 412 and both texts.
@@ -25,14 +26,21 @@ from wrackline.control.runtime.rest.model.drafts import ANY, CHANGED, NEW, NOT_D
 from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.draft_records import MOST_DRAFTS
 from wrackline.schemas.redaction import shown_name
 
+DRAFTS: Final = "/v1/contexts/{ns}/drafts"
 _WISHES: Final = {"RUNNING": DesiredState.RUN, "PAUSED": DesiredState.PAUSE, "STOPPED": DesiredState.STOP}
 _DRAFT: Final = frozenset({"name", "config"})
 _TABLE: Final = frozenset({"name", "config", "database", "schema", "table", "probe"})
+_APP: Final = frozenset({"config"})
+_WITHOUT_EFFECT: Final = frozenset({"artifact", "description", "principal", "change", "parentVersion"})
+_NOT_KEPT: Final = "a connector has no such property"
 _DEPLOY: Final = frozenset({"accept", "initial_state"})
 Question = Callable[[DraftSubject, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 Limit = Annotated[int, Query(ge=1, le=10_000)]
+Page = Annotated[int, Query(ge=1, le=MOST_DRAFTS)]
+DraftId = Annotated[str, Query(max_length=100)]
 After = Annotated[int, Query(ge=0)]
 
 
@@ -43,15 +51,34 @@ def routes(service: DraftService) -> APIRouter:
     _add_tables(made, service)
     for name, question in _questions(service).items():
         _add_question(made, service, name, question)
-    return made
+    whole = APIRouter(default_response_class=Answer)
+    whole.include_router(made)
+
+    @whole.put("/v3/namespaces/{ns}/apps/{name}")
+    async def put_app(ns: str, name: str, request: Request) -> Response:
+        """Make a connector that is stopped, or give it other settings."""
+        service.enter(ns)
+        sent = await _body(request)
+        refuse_unknown(sent, _APP | _WITHOUT_EFFECT)
+        made = await run_in_threadpool(service.put_app, name, sent)
+        other = [
+            {"property": one, "why": _NOT_KEPT, "hint": "", "harmless": True}
+            for one in sent
+            if one not in _APP
+        ]
+        return Answer(made | {"ignored": [*made["ignored"], *other]})
+
+    return whole
 
 
 def _add_drafts(made: APIRouter, service: DraftService) -> None:
     @made.get("/drafts")
-    def list_drafts(ns: str) -> Response:
-        """List all drafts."""
+    def list_drafts(ns: str, limit: Page = MOST_DRAFTS, after: DraftId = "") -> Response:
+        """List drafts; CDAP's document has a bare list, so the next page is in a header."""
         service.enter(ns)
-        return Answer(service.list_all())
+        listed, following = service.list_all(limit, after)
+        link = f'<{DRAFTS.format(ns=ns)}?limit={limit}&after={following}>; rel="next"'
+        return Answer(listed, headers={} if following is None else {"Link": link})
 
     @made.get("/drafts/{id}")
     def show(ns: str, id: str, form: str | None = None) -> Response:  # noqa: A002 - the path's name

@@ -31,9 +31,11 @@ from wrackline.control.runtime.rest.model.drafts import (
     refuse_changed,
 )
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
+from wrackline.control.runtime.rest.routes.connector_routes import BY_FILE
 from wrackline.control.runtime.rest.routes.write_routes import good_settings
 from wrackline.producers.connect.restart_policy import DesiredState
-from wrackline.schemas.kafka.draft_records import DRAFT_ID, Draft, StoredDraft
+from wrackline.schemas.kafka.draft_records import DRAFT_ID, MOST_DRAFTS, Draft, StoredDraft
+from wrackline.schemas.language.findings import Severity
 from wrackline.schemas.redaction import shown_name
 
 _FRESH_S: Final = 30.0  # seconds that an answer is valid
@@ -54,6 +56,7 @@ class DraftService:
 
     def __init__(self, access: DraftAccess, answers: AnswerCache | None = None) -> None:
         self._access, self._answers = access, answers or AnswerCache()
+        self._listed: dict[str, tuple[str, dict[str, Any]]] = {}  # documents by id, each with its draft's tag
 
     def enter(self, namespace: str) -> None:
         """Raise unless there is such a namespace."""
@@ -61,10 +64,17 @@ class DraftService:
         if namespace not in known:
             raise NO_NAMESPACE(name=shown_name(namespace), known=", ".join(known))
 
-    def list_all(self) -> list[dict[str, Any]]:
-        """Return all drafts, without secrets."""
+    def list_all(self, limit: int = MOST_DRAFTS, after: str = "") -> tuple[list[dict[str, Any]], str | None]:
+        """Return the drafts after an id, without secrets, and after which id the next page begins, if any."""
         stored = self._access.drafts.stored()
-        return [draft_documents.draft(draft_id, one) for draft_id, one in sorted(stored.items())]
+        known = {draft_id: one for draft_id, one in self._listed.items() if draft_id in stored}
+        ids = sorted(draft_id for draft_id in stored if draft_id > after)
+        for draft_id in ids[:limit]:
+            tag = stored[draft_id].tag
+            if draft_id not in known or known[draft_id][0] != tag:  # to translate one takes a millisecond
+                known[draft_id] = tag, draft_documents.draft(draft_id, stored[draft_id])
+        self._listed = known
+        return [known[draft_id][1] for draft_id in ids[:limit]], ids[limit - 1] if len(ids) > limit else None
 
     def show(self, draft_id: str, form: str | None = None) -> tuple[dict[str, Any], str]:
         """Return a draft, as it was sent or in another form, and its tag."""
@@ -163,6 +173,24 @@ class DraftService:
             raise NOT_ACCEPTED(draft=shown, ids=", ".join(left), quoted=quoted)
         deploy = self._access.drafts.deploy  # of what was assessed, and nothing newer
         return dict(await run_in_threadpool(deploy, draft_id, found.tag, settings, wish))
+
+    def put_app(self, name: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Make a pipeline that is stopped, as CDAP makes an application, or give it other settings.
+
+        No server is asked: CDAP assesses a draft, and never an application.
+        """
+        group = self._access.group
+        if group is None:
+            raise BY_FILE(method="PUT of an application")
+        new, config = name not in group.names(), draft_documents.sent_config(sent)
+        known = None if new else DraftForms.of(group.stored_settings(name), name)
+        whole = storable_config(config, name, known, typed=self._access.drafts.typed_secrets)
+        forms = DraftForms.of(whole, name)
+        if wrong := [one for one in forms.findings if one.severity is Severity.ERROR]:
+            raise NOT_DRAFT(why=wrong[0].description)
+        settings, _ = good_settings(self._access.check, name, forms.settings)
+        group.put(name, settings, DesiredState.STOP, new=new)
+        return {"name": name, "ignored": draft_documents.ignored(forms)}
 
     def _good(self, name: str, settings: Mapping[str, str]) -> Mapping[str, str]:
         good, _ = good_settings(self._access.check, name, settings)

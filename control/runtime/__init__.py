@@ -1,7 +1,7 @@
 """What data needs to run: pipelines, workers, groups and their REST.  No command line is in here.
 
     group -> worker -> rest, notices -> services, events, letters -> running, probe -> check
-        -> board, spark, lineage, logs, files
+        -> slo, board, spark, lineage, logs, files
     all of them -> ground
 
 In: good pipelines and settings.  Out: running tasks, HTTP answers, and a function for each thing that an

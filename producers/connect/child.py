@@ -9,12 +9,15 @@ closes.
 import os
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Protocol
 
 import orjson
+
+from wrackline.producers.connect.lifeline import REST
 
 MOST_LINE = 1 << 16  # bytes of a line, above which it is cut
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -143,8 +146,11 @@ class Child:
         for report in self._reports.add(_read(self._line.fileno())):
             yield ChildReport(orjson.loads(report))
 
-    def ask_to_stop(self) -> None:
-        """Ask it to end in order."""
+    def ask_to_stop(self, *, rests: bool = False) -> None:
+        """Ask it to end in order; `rests`: because somebody wished it."""
+        if rests:
+            with suppress(OSError):  # it may end at this moment
+                self._line.send(REST)
         self._process.terminate()
 
     def kill(self) -> None:

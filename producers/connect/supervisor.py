@@ -145,7 +145,7 @@ class Supervisor:
             _, until = self._leaving[task]
             self._leaving[task] = (DesiredState.RESTART if wish is DesiredState.RUN else wish, until)
         elif wish is not DesiredState.RUN:
-            self._leave(task, wish, STOPPING)
+            self._leave(task, wish, STOPPING, rests=wish is not DesiredState.RESTART)
 
     def _give(self, task: str, begin: Begin, wish: DesiredState) -> None:
         for waiting in self._going.pop(task, ()):  # it comes back: the process that ends is not another's
@@ -167,9 +167,9 @@ class Supervisor:
         self._begins.pop(task, None)
         gone.set()
 
-    def _leave(self, task: str, wish: DesiredState, patience: float) -> None:
+    def _leave(self, task: str, wish: DesiredState, patience: float, *, rests: bool = False) -> None:
         self._leaving[task] = (wish, self._clock() + patience)
-        self._children[task].ask_to_stop()
+        self._children[task].ask_to_stop(rests=rests)
 
     def _start_what_is_due(self) -> None:
         now = self._clock()

@@ -174,6 +174,15 @@ class Removable(Protocol):
 
 
 @runtime_checkable
+class Claimed(Protocol):
+    """A source whose server keeps the log under a name that any pipeline can use; it may be left out."""
+
+    def refuse_anothers(self, partition: SourcePartition, saved: Saved | None) -> None:
+        """Raise if the log of that name is known to be another pipeline's, and `saved` is not in it."""
+        ...
+
+
+@runtime_checkable
 class NoServerPosition(Protocol):
     """A source whose server keeps nothing for a reader, so nothing there shows a reader; may be left out."""
 

@@ -47,6 +47,14 @@ class WriterIds(NamedTuple):
     value: int
 
 
+class NeighbourPosition(NamedTuple):
+    """A position that another pipeline has stored in the same Kafka."""
+
+    pipeline: str
+    topic: str
+    saved: Saved
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What a source needs from its caller; time and identity come only from here."""
@@ -58,6 +66,7 @@ class Surroundings:
     tell: Callable[[WracklineError], None] = lambda _: (
         None
     )  # reports what is passed over, and nothing stops for it
+    neighbours: Callable[[], Sequence[NeighbourPosition]] = tuple  # read from Kafka when it is called
 
 
 class Marks(Protocol):

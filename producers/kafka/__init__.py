@@ -6,6 +6,7 @@ In: publications.  Out: committed Kafka transactions, and what Kafka has when a 
     transactor.py      one producer: fence, then transactions
     ownership.py       the owner of a task: generations
     offsets_topic.py   the offsets topic: made, checked and read to its end
+    neighbours.py      the positions of other pipelines
     requests_topic.py  the topic of receipts
     signal_topic.py    the topic of signals
     topic_creation.py  topics of tables, made when they are first written to

@@ -24,6 +24,7 @@ UNREACHABLE = define(
     Transient,
     "Kafka did not answer {who} within {seconds} s",
     hint="check whether the brokers of kafka.bootstrap.servers run and can be reached from here",
+    connects=True,
 )
 SLOW_COMMIT = define(
     "kafka.slow_commit",
@@ -38,6 +39,7 @@ DENIED = define(
     hint="check kafka.sasl.*, and the rights on the topics and the transactional id: "
     "kafka-acls --bootstrap-server <brokers> --add --producer --transactional-id '{who}' --topic '*'"
     " --allow-principal User:<user>",
+    connects=True,
 )
 TOO_LARGE = define(
     "kafka.record_refused",

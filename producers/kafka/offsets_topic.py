@@ -201,7 +201,7 @@ def read_records(
                 raise of_exception(KafkaException(error), reader["client.id"], slot.topic)
             place = RecordPlace(slot.topic, slot.partition, offset)
             yield CommittedRecord(
-                place, message.timestamp()[1], _bytes(message.key()), _bytes(message.value())
+                place, message.timestamp()[1], as_bytes(message.key()), as_bytes(message.value())
             )
     finally:
         consumer.close()
@@ -238,5 +238,6 @@ def _result(ask: Callable[[], T], topic: str) -> T:
         raise of_exception(exc, "the admin client", topic) from exc
 
 
-def _bytes(value: str | bytes | None) -> bytes | None:
+def as_bytes(value: str | bytes | None) -> bytes | None:
+    """Return a key or a value as the topic has it."""
     return value.encode() if isinstance(value, str) else value

@@ -37,11 +37,15 @@ class PartitionTables:
     def __init__(self) -> None:
         self._tables: dict[TableId, _TableFigures] = {}
 
-    def take(self, table: TableId, state: Json | None) -> None:
-        """Take a table's committed state; None: nothing is known of it anymore."""
-        self._tables.pop(table, None)
+    def take(self, table: TableId, state: Json | None) -> bool:
+        """Take a table's committed state, None: nothing is known of it anymore; return whether that is news.
+
+        How many rows are read is none.
+        """
+        before, now = self._tables.pop(table, None), None
         if state is not None:
-            self._tables[table] = _figures(orjson.loads(state), table_fault.reason_in(state, table))
+            now = self._tables[table] = _figures(orjson.loads(state), table_fault.reason_in(state, table))
+        return _news(before) != _news(now)
 
     def known(self) -> frozenset[TableId]:
         """Return the tables that have a saved state; on any thread."""
@@ -76,6 +80,10 @@ class PartitionTables:
         yield paused > 0 and not read
         yield failed > 0 and not read + paused
         yield len(states) > 0 and not read + paused + failed
+
+
+def _news(table: _TableFigures | None) -> tuple[str | None, str | None] | None:
+    return None if table is None else (table.status, table.aside)
 
 
 def _figures(state: Mapping[str, Any], reason: table_fault.FaultReason | None) -> _TableFigures:

@@ -85,6 +85,7 @@ class TaskMeasures:
         self._queued: Callable[[], int] = lambda: 0
         self._reads: Callable[[], Sequence[ReadUnderWay]] = tuple
         self._changed: set[TableId] = set()  # tables, since they were taken
+        self._states: set[TableId] = set()  # tables whose state has changed, since they were taken
         self._lock = Lock()
         self.running = False
         self.has_resumed = False  # before, nobody knows which tables there are
@@ -145,7 +146,8 @@ class TaskMeasures:
                 figures.unfit.update(tally.unfit)
                 figures.transactions += tally.transactions
                 for table, state in publication.states.items():
-                    figures.tables.take(table, state)
+                    if figures.tables.take(table, state):
+                        self._states.add(table)
                 self._changed.update(publication.states)
                 if tally.events:
                     self._changed.update(table for table, _ in tally.events)
@@ -188,6 +190,12 @@ class TaskMeasures:
         """Return the tables that have changed since the last call."""
         with self._lock:
             changed, self._changed = self._changed, set()
+        return frozenset(changed)
+
+    def take_states(self) -> frozenset[TableId]:
+        """Return the tables whose state has changed since the last call."""
+        with self._lock:
+            changed, self._states = self._states, set()
         return frozenset(changed)
 
     @property

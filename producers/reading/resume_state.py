@@ -27,7 +27,7 @@ from wrackline.producers.snapshot.table_state import (
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.offsets_records import Json, Offset, canonical_json, read_as
-from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.kafka.topic_names import Naming, table_topic
 from wrackline.schemas.tables.table import SourcePartition, TableId
 
 UNPROVEN: Final = "unproven"  # beside a position: the transactions that a reader must see first
@@ -45,7 +45,7 @@ READ_ANEW = define(
 NAMING_CHANGED = define(
     "topic.naming_changed",
     OperatorNeeded,
-    "topic.naming is {now}, and the pipeline's topics were created with {was}",
+    "topic.naming is {now}, and the pipeline's topics, such as that of {table}, were created with {was}",
     hint='set topic.naming = "{was}"; or start over with the other names and read all rows: wrackline offsets'
     " reset <pipeline.toml>",
 )
@@ -94,9 +94,18 @@ class ResumeState:
         )
 
     def named(self, naming: Naming) -> Self:
-        """Raise if topics were named otherwise: readers of the old topics would wait forever."""
-        if self.naming is not None and self.naming is not naming:
-            raise NAMING_CHANGED(was=self.naming.value, now=naming.value)
+        """Raise if topics were named otherwise: readers of the old topics would wait forever.
+
+        A name that needs no escape is the same topic with and without.
+        """
+        was = self.naming
+        if was is None or was is naming:
+            return self
+        written = [table for table, state in self.states.items() if state.shape is not None]
+        names = ((table, table_topic("x", table, was), table_topic("x", table, naming)) for table in written)
+        table = next((table for table, before, after in names if before != after), None)
+        if table is not None or self.away or was.parts != naming.parts:
+            raise NAMING_CHANGED(was=was.value, now=naming.value, table=table or "any table")
         return self
 
     @property

@@ -22,6 +22,7 @@ from wrackline.producers.cutting.table_topics import TableTopics
 from wrackline.producers.cutting.unpublishable import SizeBounds
 from wrackline.producers.kafka import offsets_topic, requests_topic, signal_topic
 from wrackline.producers.kafka.client import Client, Identity
+from wrackline.producers.kafka.neighbours import neighbour_positions
 from wrackline.producers.kafka.publisher import Publisher
 from wrackline.producers.kafka.signal_topic import SignalTopic
 from wrackline.producers.kafka.topic_creation import TopicCreator, read_creation
@@ -81,7 +82,9 @@ def task(
         own = TableTopics(server, naming_of(values))
         register = _Schemas(plugin, own, registry, _shaped_of(witness)).register
         wanted, tell = _wanted(values), _tell_of(witness)
-        source = plugin.open(values, Surroundings(moments.monotonic, moments.now_ms, register, tell=tell))
+        others = partial(neighbour_positions, _client(values), Identity(owner.group, name, owner.number, 0))
+        around = Surroundings(moments.monotonic, moments.now_ms, register, tell=tell, neighbours=others)
+        source = plugin.open(values, around)
         opened.callback(source.close)
         partitions = source.partitions()
         origin = EventOrigin(versions.OURS, plugin.connector, server, plugin.source_fields, own.naming)

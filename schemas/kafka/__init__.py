@@ -10,6 +10,7 @@ In: bytes and names as Kafka has them.  Out: frozen values, and the bytes that t
     board_records.py    what the two halves of a pipeline report of themselves
     board_shapes.py     what the fields of these reports must be
     column_maps.py      which column goes where, in each half of a pipeline
+    past/               how often each error came
     wish_records.py     what operators wish for single tables
     draft_records.py    drafts of pipelines
     moment_queue.py     through which moment something is complete

@@ -3,6 +3,8 @@
     ["shop","source"]                         a half: its state, since when, its error, its figures
     ["shop","target","shop.public.orders"]    one table of it, by the name of its topic without the server
     ["shop","target","shop.public.orders",1764000000000]    its columns since that moment: column_maps.py
+    ["shop","target","shop.public.orders",1764028800000,"minutes"]    its minutes of a day: minute_records.py
+    ["shop","source",20785,"kafka.unreachable"]    how often it logged an error on a day: past/error_days.py
 
 A record is a whole document and the topic is compacted, so the newest record of each key is all that is
 known; a reader that does not know a form of key passes over it.  `at_ms` is the writer's time.  A half that
@@ -10,7 +12,7 @@ runs reports at least every `ALIVE_S` seconds; after `SILENT_S` it counts as sil
 record that can't be read is refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, NamedTuple
@@ -19,12 +21,16 @@ import orjson
 
 from wrackline.schemas.kafka.board_shapes import half_report, moment, source_table, target_table
 from wrackline.schemas.kafka.column_maps import MapLog, check_map
-from wrackline.schemas.untrusted import text
+from wrackline.schemas.kafka.past.error_days import DAY_MS, ErrorDay, ErrorDays, read_count
+from wrackline.schemas.minutes.minute_records import MinuteLog
+from wrackline.schemas.untrusted import number, text
 
 VERSION: Final = 1
 ALIVE_S: Final = 5.0
 SILENT_S: Final = 15.0
+MINUTES: Final = "minutes"
 _AHEAD_MS: Final = 86_400_000  # that a writer's clock may be
+_OF_STATE: Final = ("state", "standing", "error", "reason")
 Document = Mapping[str, Any]
 
 
@@ -55,21 +61,27 @@ class BoardKey(NamedTuple):
     pipeline: str
     half: Half
     table: str | None = None
-    since_ms: int | None = None  # of a map of its columns
+    since_ms: int | None = None  # of a map of its columns, or the day of its minutes
+    part: str | None = None  # MINUTES; None: a map
+    errors: ErrorDay | None = None  # what it counts
 
     def encode(self) -> bytes:
         """Return the record's key."""
-        named = [self.pipeline, self.half.value, self.table, self.since_ms]
+        of_table = (self.table, self.since_ms, self.part)
+        named = [self.pipeline, self.half.value, *(self.errors or of_table)]
         return orjson.dumps([part for part in named if part is not None])
 
 
 def parse_key(key: bytes) -> BoardKey:
     """Read a record's key; ValueError or TypeError: it is none."""
     pipeline, half, *rest = orjson.loads(key)
-    if len(rest) > 2:
-        raise ValueError("a key of too many parts")
+    if len(rest) == 2 and isinstance(rest[1], str):
+        return BoardKey(text(pipeline), Half(half), errors=ErrorDay(number(rest[0]), rest[1]))
+    if rest[2:] not in ([], [MINUTES]):
+        raise ValueError("a key of other parts")
     table = text(rest[0]) if rest else None
-    return BoardKey(text(pipeline), Half(half), table, moment(rest[1]) if rest[1:] else None)
+    since_ms = moment(rest[1]) if rest[1:] else None
+    return BoardKey(text(pipeline), Half(half), table, since_ms, MINUTES if rest[2:] else None)
 
 
 def encode(document: Document, at_ms: int) -> bytes:
@@ -85,6 +97,10 @@ class HalfBoard:
     heard_ms: int = 0  # when the newest record of any kind was written or read, by this machine's clock
     tables: dict[str, Document] = field(default_factory=dict)
     maps: MapLog = field(default_factory=MapLog)
+    errors: ErrorDays = field(default_factory=ErrorDays)
+    version: int = 0  # another one after each record
+    states: int = 0  # another one after each record that says another state of the half or of a table
+    minutes: MinuteLog = field(default_factory=MinuteLog)
 
     @property
     def state(self) -> HalfState | None:
@@ -96,6 +112,10 @@ class HalfBoard:
         known = self.tables.get(table, {})
         own: int | None = known.get("complete_ms")
         return self.report.get("through_ms") if known.get("current") else own
+
+    def lacks(self, table: str) -> bool:
+        """Whether rows of a table may be missing, also of before the moment through which it was complete."""
+        return bool(self.tables.get(table, {}).get("lacks"))
 
     def is_silent(self, now_ms: int) -> bool:
         """Whether it should have reported by now."""
@@ -112,31 +132,53 @@ class Board:
 
     def __init__(self) -> None:
         self._halves: dict[tuple[str, Half], HalfBoard] = {}
+        self._records = 0
 
     def apply(self, key: bytes, value: bytes | None, heard_ms: int) -> BoardKey:
         """Take the next record; ValueError, KeyError or TypeError: it is not known."""
         about = parse_key(key)
         if about.since_ms is not None:
-            self._take_map(about, value, heard_ms)
+            self._take_past(about, value, heard_ms)
+            return about
+        if about.errors is not None:
+            self._take_count(about, about.errors, value, heard_ms)
             return about
         report = None if value is None else _report(value, about)
         half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
         half.heard_ms = max(half.heard_ms, heard_ms)
+        before = half.report if about.table is None else half.tables.get(about.table)
         if about.table is None:
             half.report = report or {}
         elif report is None:
             half.tables.pop(about.table, None)
         else:
             half.tables[about.table] = report
+        self._records += 1  # of all pipelines, so one that is forgotten and comes again has no old number
+        half.version = self._records
+        if _state(before) != _state(report):
+            half.states = self._records
         return about
 
-    def _take_map(self, about: BoardKey, value: bytes | None, heard_ms: int) -> None:
+    def _take_past(self, about: BoardKey, value: bytes | None, heard_ms: int) -> None:
+        """Take a map or a day of minutes; it says nothing of how the half is now."""
         if (about.since_ms or 0) > heard_ms + _AHEAD_MS:
-            raise ValueError("a map of the future")
+            raise ValueError("a record of the future")
+        half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
+        if about.part is not None:
+            half.minutes.take(about.table or "", about.since_ms or 0, value)
+            self._records += 1
+            half.version = self._records  # a page draws them
+            return
         if value is not None:
             check_map(value)
-        half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
         half.maps.take(about.table or "", about.since_ms or 0, value)
+
+    def _take_count(self, about: BoardKey, errors: ErrorDay, value: bytes | None, heard_ms: int) -> None:
+        if errors.day * DAY_MS > heard_ms + _AHEAD_MS:
+            raise ValueError("a count of the future")
+        count = None if value is None else read_count(value)
+        half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
+        half.errors.take(errors, count)
 
     def half(self, pipeline: str, half: Half) -> HalfBoard:
         """Return what is known of a half."""
@@ -146,6 +188,11 @@ class Board:
         """Forget a pipeline that no longer exists here."""
         for half in Half:
             self._halves.pop((pipeline, half), None)
+
+
+def _state(document: Document | None) -> Sequence[object] | None:
+    """Return what a person is waiting to see, of a half or of a table; its figures are all the rest."""
+    return None if document is None else [document.get(name) for name in _OF_STATE]
 
 
 def _report(value: bytes, about: BoardKey) -> Document:

@@ -130,6 +130,7 @@ _HALF: Final[Shape] = {
     "pid": _COUNT,
     "events": _COUNT,
     "through_ms": (_maybe(moment), None),
+    "wished": (_flag, False),
     "databases": (_each(_within(_DATABASE)), {}),
 }
 _SOURCE_TABLE: Final[Shape] = {
@@ -184,4 +185,6 @@ _TARGET_TABLE: Final[Shape] = {
     "departure": (_maybe(_within(_DEPARTURE)), None),
     "current": (_flag, False),
     "complete_ms": (_maybe(moment), None),
+    "complete_since_ms": (_maybe(moment), None),
+    "lacks": (_flag, False),
 }

@@ -104,6 +104,12 @@ class MapLog:
             forgotten += [(oldest, since) for since in self._tables.pop(oldest)]
         return forgotten
 
+    def copy(self) -> "MapLog":
+        """Return the maps as they are now."""
+        made = MapLog()
+        made._tables = {table: dict(maps) for table, maps in self._tables.items()}
+        return made
+
     def tables(self) -> Sequence[str]:
         """Return the tables that have maps."""
         return list(self._tables)

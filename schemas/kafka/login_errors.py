@@ -22,18 +22,21 @@ LOGIN_REFUSED = define(
     "Kafka rejects the login of {who}: {reason}",
     hint="check kafka.sasl.mechanism, and kafka.sasl.username and kafka.sasl.password; for OAUTHBEARER"
     " kafka.sasl.oauthbearer.client.id, .client.secret and .token.endpoint.url",
+    connects=True,
 )
 TLS_REFUSED = define(
     "kafka.tls_refused",
     OperatorNeeded,
     "no TLS connection to {broker}: {reason}",
     hint="{fix}",
+    connects=True,
 )
 HUNG_UP = define(
     "kafka.hung_up",
     OperatorNeeded,
     "{broker} closes each connection without an answer; we use {protocol}",
     hint="it may expect another kafka.security.protocol: ssl, sasl_plaintext or sasl_ssl",
+    connects=True,
 )
 CLIENT_REFUSED = define(
     "kafka.settings_refused",
@@ -41,6 +44,7 @@ CLIENT_REFUSED = define(
     "the Kafka client rejects its settings: {reason}",
     hint="correct the kafka.* setting that the message names: wrackline settings; if it is a file, it must"
     " exist and be readable",
+    connects=True,
 )
 
 _UNSIGNED = (

@@ -35,8 +35,8 @@ class MomentQueue(Generic[P]):
             self.through = None
         self._waiting = [one for one in self._waiting if one[0] <= at_ms]
 
-    def reach(self, passed: Callable[[P], bool]) -> None:
-        """Take which places are reached; the first that is not keeps all later ones waiting."""
+    def reach(self, passed: Callable[[P], bool]) -> bool:
+        """Take which places are reached, up to the first that is not; return whether there are any."""
         done = 0
         for at_ms, place in self._waiting:
             if not passed(place):
@@ -44,6 +44,7 @@ class MomentQueue(Generic[P]):
             self.through = at_ms
             done += 1
         del self._waiting[:done]
+        return done > 0
 
     def forget(self) -> None:
         """Drop what waits: its places mean nothing any more."""

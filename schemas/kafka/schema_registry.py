@@ -39,12 +39,14 @@ UNREACHABLE = define(
     Transient,
     "the schema registry at {url} does not answer",
     hint="see whether it runs: curl '{url}/subjects'",
+    connects=True,
 )
 DENIED = define(
     "registry.denied",
     OperatorNeeded,
     "the schema registry at {url} rejects the login",
     hint="set schema.registry.basic.auth.user.info to a user that may write subjects",
+    connects=True,
 )
 INCOMPATIBLE = define(
     _INCOMPATIBLE,

@@ -3,13 +3,14 @@
 Comes in: a server's name and its tables.  Goes out: one topic per table, `server.database.schema.table`,
 or in Debezium's form `server.schema.table`, and a reason for each table that can have none.
 Dots inside a name and characters that Kafka refuses become `_`, so two tables may need the same topic;
-neither may write into the other's.  Kafka itself takes `a.b` and `a_b` for the same name, so names are
-compared as it compares them.
+neither may write into the other's.  With a naming that escapes, each such character becomes `_uxxxx`, and no
+two tables have the same name.  Kafka itself takes `a.b` and `a_b` for the same name, so names are compared as
+it compares them.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -33,6 +34,7 @@ _PURPOSES = (
 )
 _REFUSED_BY_KAFKA = re.compile(r"[^a-zA-Z0-9._-]")
 _REPLACED = re.compile(r"[^a-zA-Z0-9_-]")
+_ESCAPED = re.compile(r"[^a-zA-Z0-9_-]|_(?=u[0-9a-f]{4})")  # the latter would read as an escape
 
 SERVER_NAME = define(
     "topic.server_name",
@@ -58,8 +60,8 @@ COLLISION = define(
     "topic.collision",
     OperatorNeeded,
     "table {table} would write to topic {topic}, which is the topic of {other} or too similar to it",
-    hint="rename one of them, or leave one out: table.exclude.list = '{pattern}'; then start the pipeline"
-    " again, and read the other table: wrackline snapshot start <pipeline.toml> '<table>'",
+    hint="{fix}rename one of them, or leave one out: table.exclude.list = '{pattern}'; then start the"
+    " pipeline again, and read the other table: wrackline snapshot start <pipeline.toml> '<table>'",
 )
 
 
@@ -68,16 +70,27 @@ class Naming(Enum):
 
     WRACKLINE = "wrackline"  # database.schema.table: MySQL's database is its schema, too, and comes twice
     DEBEZIUM = "debezium"  # schema.table in PostgreSQL, database.table in MySQL and MariaDB
+    WRACKLINE_UNICODE = "wrackline_unicode"  # the same parts, and each character that is refused is escaped
+    DEBEZIUM_UNICODE = "debezium_unicode"
 
     @property
     def parts(self) -> int:
         """How many parts a topic's name has."""
-        return 4 if self is Naming.WRACKLINE else 3
+        return 4 if self in (Naming.WRACKLINE, Naming.WRACKLINE_UNICODE) else 3
+
+    @property
+    def escaping(self) -> "Naming":
+        """The naming with the same parts that escapes."""
+        return Naming.WRACKLINE_UNICODE if self.parts == 4 else Naming.DEBEZIUM_UNICODE
 
     def form(self, server: str) -> str:
         """Show people how a table's topic is called."""
-        table = "<database>.<schema>.<table>" if self is Naming.WRACKLINE else "<schema or database>.<table>"
+        table = "<database>.<schema>.<table>" if self.parts == 4 else "<schema or database>.<table>"
         return f"{server}.{table}"
+
+    def part(self, name: str) -> str:
+        """Write a database's, schema's or table's name as a part of a topic's."""
+        return _ESCAPED.sub(_escape, name) if self is self.escaping else _sanitise(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +143,7 @@ def is_of_table(server: str, topic: str, naming: Naming) -> bool:
 
 def table_topic(server: str, table: TableId, naming: Naming) -> str:
     """The topic of one table, without a look at its neighbours or its length."""
-    return ".".join((check_server(server), *map(_sanitise, table[-(naming.parts - 1) :])))
+    return ".".join((check_server(server), *map(naming.part, table[-(naming.parts - 1) :])))
 
 
 def table_of(topic: str) -> TableId:
@@ -206,7 +219,11 @@ def assign(
                 others.append(owners[compared])
             if others:
                 refused[table] = COLLISION(
-                    table=table, topic=topic, other=others[0], pattern=exact_pattern(table.schema, table.name)
+                    table=table,
+                    topic=topic,
+                    other=others[0],
+                    fix=_separation(server, [table, *rivals], naming),
+                    pattern=exact_pattern(table.schema, table.name),
                 )
             else:
                 topics[table] = topic
@@ -235,6 +252,19 @@ def murmur2(data: bytes) -> int:
 
 def _sanitise(part: str) -> str:
     return _REPLACED.sub("_", part)
+
+
+def _escape(found: re.Match[str]) -> str:
+    """Write a character as Debezium's `avro_unicode` does: each of its UTF-16 units in four digits."""
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"_u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def _separation(server: str, tables: Sequence[TableId], naming: Naming) -> str:
+    """Return the setting that gives these tables topics of their own, if there is one."""
+    wished = {_as_kafka_compares(table_topic(server, table, naming.escaping)) for table in tables}
+    differ = len(wished) == len(set(tables)) and not any(len(topic) > NAME_MAX for topic in wished)
+    return f'set topic.naming = "{naming.escaping.value}"; or ' if differ else ""
 
 
 def _as_kafka_compares(topic: str) -> str:

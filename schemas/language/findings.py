@@ -11,6 +11,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TypedDict
 
+from wrackline.schemas.errors import connects
 from wrackline.schemas.message_texts import fill_in
 from wrackline.schemas.tables.table import TableId
 
@@ -62,9 +63,11 @@ class Finding:
     table: TableId | None = None
     column: str | None = None
     fixes: tuple[Fix, ...] = ()  # the same as the suggestion, for programs
+    connects: bool = False  # whether a server can't be reached; of an error, its code says so
 
     def __post_init__(self) -> None:
-        """Refuse a column without its table: nobody could find it."""
+        """Take it from an error's code; refuse a column without its table, because nobody could find it."""
+        object.__setattr__(self, "connects", self.connects or connects(self.id))
         if self.column is not None and self.table is None:
             raise ValueError(f"finding {self.id} names a column but no table")
 
@@ -80,6 +83,7 @@ class Rule:
     impact: str
     suggestion: str
     fixes: tuple[Fix, ...] = ()
+    connects: bool = False
 
     def __call__(self, table: TableId | None = None, column: str | None = None, **names: object) -> Finding:
         """Make the finding; a missing name is a fault of the caller's code."""
@@ -93,6 +97,7 @@ class Rule:
             table=table,
             column=column,
             fixes=tuple(_filled(one, names) for one in self.fixes),
+            connects=self.connects,
         )
 
 
@@ -104,12 +109,19 @@ _RULES: dict[str, Rule] = {}
 
 
 def rule(
-    id_: str, severity: Severity, name: str, description: str, impact: str, suggestion: str, *fixes: Fix
+    id_: str,
+    severity: Severity,
+    name: str,
+    description: str,
+    impact: str,
+    suggestion: str,
+    *fixes: Fix,
+    connection: bool = False,
 ) -> Rule:
     """Register a kind of finding; a second one of the same id stops the program at import."""
     if id_ in _RULES:
         raise ValueError(f"finding {id_} is defined twice")
-    _RULES[id_] = Rule(id_, severity, name, description, impact, suggestion, fixes)
+    _RULES[id_] = Rule(id_, severity, name, description, impact, suggestion, fixes, connection)
     return _RULES[id_]
 
 

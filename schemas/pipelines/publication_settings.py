@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.pipelines.table_lists import TableLists
+from wrackline.schemas.settings.declared.target_settings import TRUNCATE_TABLE
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
 
@@ -23,6 +24,7 @@ def excluded_changes(settings: Values) -> TableLists:
     return TableLists(
         settings.listed("target.schema.change.exclude"),
         settings.family("target.schema.change.exclude.<table>"),
+        naming_of(settings),
     )
 
 
@@ -31,11 +33,11 @@ def skipped_of_table(settings: Values) -> Callable[[TableId], frozenset[str]]:
 
     A target that must not be emptied gets no truncates at all: Kafka would only keep what nobody may apply.
     """
-    skipped = TableLists((), settings.family("skipped.operations.<table>"))
+    skipped = TableLists((), settings.family("skipped.operations.<table>"), naming_of(settings))
     excluded = excluded_changes(settings)
 
     def of(table: TableId) -> frozenset[str]:
-        truncates = {"t"} if "TRUNCATE_TABLE" in excluded.of(table) else set()
+        truncates = {"t"} if TRUNCATE_TABLE in excluded.of(table) else set()
         return skipped.more(table) | truncates
 
     return of

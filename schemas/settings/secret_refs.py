@@ -270,6 +270,11 @@ def _followed(reference: str, path: Path, folders: Sequence[Path]) -> tuple[Path
         raise NOT_FOUND(reference=reference, what="the path can't be followed") from None
 
 
+def is_reference(text: str) -> bool:
+    """Whether a value is one reference to a secret, and nothing else."""
+    return text.endswith("}") and _REFERENCE.fullmatch(text) is not None
+
+
 def may_be_path(text: str) -> bool:
     """Whether a text looks like a file's absolute path; else it may be the key itself, pasted there."""
     return text.isprintable() and text.startswith(("/", "${", SYSTEM))

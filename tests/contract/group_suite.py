@@ -68,6 +68,23 @@ class GroupSuite:
         assert crew.stored_settings("shop") == self.config("shop")
         assert crew.standing("shop").reason is None
 
+    def test_the_settings_in_force_say_where_each_comes_from(self, crew: WritableConnectors) -> None:
+        self.made(crew)
+        found = {one.name: one for one in crew.settings_in_force("shop")}
+        registry, dbname, password, threads = (
+            found[name]
+            for name in (
+                "schema.registry.url",
+                "database.dbname",
+                "database.password",
+                "snapshot.max.threads",
+            )
+        )
+        assert (registry.origin.value, bool(registry.value), registry.changed) == ("group", True, True)
+        assert (dbname.origin.value, dbname.value) == ("pipeline", "shop")
+        assert (password.origin.value, password.value) == ("pipeline", "***")
+        assert (threads.origin.value, threads.value) == ("default", threads.default)
+
     def test_a_secret_is_given_and_not_shown(self, crew: WritableConnectors) -> None:
         """A-SECRET-08."""
         self.made(crew)

@@ -1,12 +1,13 @@
 """The group suite sees: each of these groups breaks one promise, and the named test fails for it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from tests.contract.group_suite import GroupSuite
 from tests.contract.promises import broken
 from tests.fakes.group import DEFAULTS, FakeGroup
+from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
 from wrackline.producers.connect.restart_policy import DesiredState
 
 
@@ -67,6 +68,12 @@ class Replaces(FakeGroup):
         super().put(name, config, wish)
 
 
+class CallsAllItsOwn(FakeGroup):
+    def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
+        pipeline = self.check(self.stored_settings(name))
+        return settings_in_force(pipeline, pipeline.given)
+
+
 class RemovesAll(FakeGroup):
     def remove(self, name: str) -> None:
         del name
@@ -75,6 +82,7 @@ class RemovesAll(FakeGroup):
 
 
 BROKEN = [
+    (CallsAllItsOwn, "test_the_settings_in_force_say_where_each_comes_from"),
     (KeepsNothing, "test_what_was_put_is_seen_when_put_returns"),
     (ShowsSecrets, "test_a_secret_is_given_and_not_shown"),
     (KeepsDefaults, "test_defaults_are_neither_given_nor_shown_with_a_connector"),

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from wrackline.control.runtime.files.file_drafts import FileDrafts
+from wrackline.control.runtime.rest.model.connectors import WritableConnectors
 from wrackline.control.runtime.rest.model.drafts import DraftAccess, Drafts
 from wrackline.producers.connect.child import Begin, RunningProcess
 from wrackline.schemas.pipelines.pipeline import Pipeline
@@ -112,7 +113,8 @@ def made_access(
     names: Callable[[], Sequence[str]],
     check: Callable[[Mapping[str, str]], Pipeline],
     drafts: Drafts | None = None,
+    group: WritableConnectors | None = None,
 ) -> tuple[DraftAccess, MadeAnswers]:
     """Make it over a folder, or over other drafts."""
     answers = MadeAnswers()
-    return DraftAccess(drafts or FileDrafts(folder, check), names, check, answers.begin), answers
+    return DraftAccess(drafts or FileDrafts(folder, check), names, check, answers.begin, group), answers

@@ -16,6 +16,8 @@ from wrackline.control.runtime.rest.model.connectors import (
     GroupMember,
     refuse_existing,
 )
+from wrackline.control.runtime.rest.model.kept_answers import AnswersInMemory
+from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
@@ -34,14 +36,16 @@ PAST = [
 Partition = frozenset[tuple[str, str]]
 
 
-class FakeGroup:
+class FakeGroup(AnswersInMemory):
     """Keeps what it is given."""
 
     worker, cluster, group_id = WORKER, "kafka-1", "prod"
 
     def __init__(self) -> None:
+        super().__init__()
         self.coordinator: str | WracklineError | None = None
         self.looked = Event()  # a caller asked which worker writes
+        self.ended: dict[str, int] = {}  # sessions
         self.resolver = Resolver(Allowed(), {})
         self.asked: list[str] = []  # what reached it, in order
         self._configs: dict[str, dict[str, str]] = {}
@@ -57,6 +61,12 @@ class FakeGroup:
     def session_secret(self) -> bytes:
         return b"a secret of the group"
 
+    def end_session(self, session: str, until_s: int) -> None:
+        self.ended[session] = until_s
+
+    def is_session_ended(self, session: str) -> bool:
+        return session in self.ended
+
     def names(self) -> Sequence[str]:
         return list(self._configs)
 
@@ -67,6 +77,10 @@ class FakeGroup:
     def config(self, name: str) -> Mapping[str, str]:
         given = self.stored_settings(name)
         return self.check(given).registry.shown(given)
+
+    def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
+        own = self.stored_settings(name)
+        return settings_in_force(self.check(own), own)
 
     def check(self, settings: Mapping[str, str]) -> Pipeline:
         return check({**DEFAULTS, **settings}, Installed(), self.resolver)

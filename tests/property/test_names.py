@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.events.avro_names import avro_name, avro_namespace, column_names
+from wrackline.schemas.events.avro_names import avro_name, avro_namespace, column_names, unicode_name
+from wrackline.schemas.kafka.topic_names import Naming
 
 LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -37,12 +38,34 @@ def test_every_part_of_a_namespace_becomes_legal(topic: str) -> None:
     assert all(LEGAL.fullmatch(part) for part in parts)
 
 
-@given(st.lists(st.text("ab_ -2", max_size=4), unique=True))
+ODD = st.lists(st.text("ab_ -2\xefu0", min_size=1, max_size=4), unique=True)
+
+
+@given(ODD)
+@example(["a-b", "a_b", "a_u002db"])
+@example(["a-b", "a_b", "a-u002db"])
 def test_columns_keep_apart_or_are_refused(columns: list[str]) -> None:
     """T-H05."""
-    apart = len({avro_name(column) for column in columns}) == len(columns)
-    if apart:
-        assert column_names("t", columns) == {column: avro_name(column) for column in columns}
-    else:
+    plain = [avro_name(column) for column in columns]
+    shared = {column for column, name in zip(columns, plain, strict=True) if plain.count(name) > 1}
+    escaped = shared - {*plain}
+    kept = {avro_name(column) for column in columns if column not in escaped}
+    if any(unicode_name(column) in kept for column in escaped):
         with pytest.raises(OperatorNeeded, match=r"avro\.names_collide"):
             column_names("t", columns)
+        return
+    found = column_names("t", columns)
+    assert len(set(found.values())) == len(columns)
+    assert all(LEGAL.fullmatch(name) for name in found.values())
+    for column, name in found.items():
+        assert name == (column if LEGAL.fullmatch(column) else name)
+        assert column in shared or name == avro_name(column), "whoever shares no name keeps it"
+
+
+@given(st.lists(st.text(max_size=4) | st.text("a_u0e5f", max_size=9), unique=True))
+@example(["\xef", "_u00ef", "_u005fu00ef"])
+def test_tables_with_different_names_have_different_topics_if_names_are_escaped(names: list[str]) -> None:
+    for naming in (Naming.WRACKLINE_UNICODE, Naming.DEBEZIUM_UNICODE):
+        made = [naming.part(name) for name in names]
+        assert len(set(made)) == len(names)
+        assert all(re.fullmatch("[A-Za-z0-9_-]*", one) for one in made)

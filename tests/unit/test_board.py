@@ -6,7 +6,9 @@ import orjson
 import pytest
 
 from wrackline.control.runtime.board.board_changes import BoardChanges, HalfLook, Record
+from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.schemas.kafka.board_records import (
+    MINUTES,
     SILENT_S,
     Board,
     BoardKey,
@@ -16,6 +18,8 @@ from wrackline.schemas.kafka.board_records import (
     encode,
     parse_key,
 )
+from wrackline.schemas.kafka.column_maps import ColumnMap, ColumnStep
+from wrackline.schemas.minutes.minute_records import HalfDay
 
 SOURCE = BoardKey("shop", Half.SOURCE)
 ORDERS = SOURCE._replace(table="shop.public.orders")
@@ -71,6 +75,31 @@ def test_the_newest_record_of_each_key_counts() -> None:
     assert made.half("shop", Half.TARGET).tables["t"]["behind"] == 1
     made.forget("shop")
     assert made.half("shop", Half.SOURCE).state is None
+
+
+def test_a_state_that_changes_is_told_from_figures_that_do() -> None:
+    made = board((SOURCE, RUNS, 1), (ORDERS, {"state": "streaming", "rows": 1}, 2))
+    half = made.half("shop", Half.SOURCE)
+
+    def take(key: BoardKey, document: Document | None) -> tuple[bool, bool]:
+        """Whether the state is another one, and whether anything is."""
+        before = half.states, half.version
+        made.apply(key.encode(), None if document is None else encode(document, 3), 3)
+        return half.states != before[0], half.version != before[1]
+
+    reason = {"code": "c", "sentence": "", "hint": ""}
+    assert take(ORDERS, {"state": "streaming", "rows": 9}) == (False, True)
+    assert take(SOURCE, {**RUNS, "events": 4}) == (False, True)
+    assert take(ORDERS, {"state": "streaming", "reason": reason}) == (True, True)
+    assert take(ORDERS, {"state": "queued"}) == (True, True)
+    assert take(ORDERS, None) == (True, True)
+    assert take(ORDERS, {"state": "queued"}) == (True, True)
+    assert take(SOURCE, {"state": "recovering"}) == (True, True)
+    assert take(SOURCE, {"state": "recovering", "error": reason}) == (True, True)
+    before = half.version
+    made.forget("shop")
+    made.apply(SOURCE.encode(), encode(RUNS, 4), 4)
+    assert made.half("shop", Half.SOURCE).version > before, "or a page would take it for the old one"
 
 
 @pytest.mark.parametrize("state", HalfState)
@@ -129,3 +158,28 @@ def test_a_half_that_starts_takes_no_table_from_the_board_before_it_knows_its_ta
     changes.reported_before([BoardKey("shop", Half.SOURCE, "gone")])
     assert keys(changes.due(HalfLook(RUNS, {}, knows_all=False), 0.0, 0, whole=True)) == [(None, True)]
     assert keys(changes.due(HalfLook(RUNS, {}), 1.0, 0, whole=True)) == [("gone", False)]
+
+
+def test_a_follower_hands_out_the_past_where_somebody_asks_for_it() -> None:
+    follower = BoardFollower()
+    board, day_ms = follower._board, 1_764_028_800_000
+    value = ColumnMap("shop.orders", [ColumnStep("a", "a", "text")]).encode()
+    board.apply(BoardKey("shop", Half.TARGET, "t", 5).encode(), value, day_ms)
+    minutes = HalfDay(looked=7).encode()
+    board.apply(BoardKey("shop", Half.TARGET, "", day_ms, MINUTES).encode(), minutes, day_ms)
+    with follower.held("shop", past=True) as halves:
+        assert halves[Half.TARGET].maps.tables() == ["t"]
+        assert list(halves[Half.TARGET].minutes.half.values()) == [HalfDay(looked=7)]
+    with follower.held("shop") as halves:
+        assert halves[Half.TARGET].maps.tables() == [], "a look each two seconds copies no past"
+
+
+@pytest.mark.parametrize(
+    "value", [b"{}", b'{"version":1,"looked":"!","late":"","planned":""}', b'{"version":1,"looked":7}', b"[]"]
+)
+def test_minutes_that_cannot_be_read_are_refused(value: bytes) -> None:
+    key = BoardKey("shop", Half.TARGET, "", 1_764_028_800_000, MINUTES)
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        Board().apply(key.encode(), value, key.since_ms or 0)
+    with pytest.raises(ValueError, match="future"):
+        Board().apply(key.encode(), HalfDay().encode(), 0)

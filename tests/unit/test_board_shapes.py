@@ -6,9 +6,10 @@ import orjson
 import pytest
 
 from wrackline.control.console.log.log_page import log_page
-from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
+from wrackline.control.console.pipeline_page import pipeline_page
 from wrackline.control.console.pipelines_page import ListedPipeline, pipelines_page
 from wrackline.control.console.rows.rows_page import rows_page
+from wrackline.control.console.table_layout import TableChoice, table_layout
 from wrackline.control.console.table_page import table_page
 from wrackline.control.runtime.board.board_summary import summarise
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
@@ -58,7 +59,7 @@ def look_everywhere(board: Board) -> None:
     summary = summarise(halves, NOW)
     one = ListedPipeline("shop", "postgres", "iceberg", ConnectorState(TaskState.RUNNING), summary, (), "w")
     pipelines_page([one])
-    pipeline_page(one, halves, TableChoice(), NOW)
+    pipeline_page(one, halves, table_layout(halves, TableChoice(), NOW), TableChoice(), NOW)
     table_page("shop", TABLE, halves, NOW, has_target=True)
     rows_page("shop", halves[Half.SOURCE], (), NOW)
     log_page(one, halves[Half.SOURCE], NOW)

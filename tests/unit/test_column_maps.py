@@ -14,7 +14,6 @@ from wrackline.schemas.kafka.board_records import (
     Board,
     BoardKey,
     Half,
-    HalfBoard,
     HalfState,
     encode,
     parse_key,
@@ -72,8 +71,8 @@ def board_of(source: dict[int, ColumnMap], target: dict[int, ColumnMap]) -> Boar
     return made
 
 
-def both(board: Board) -> dict[Half, HalfBoard]:
-    return {half: board.half("shop", half) for half in Half}
+def both(board: Board) -> dict[Half, MapLog]:
+    return {half: board.half("shop", half).maps for half in Half}
 
 
 def test_a_table_s_map_says_what_is_hidden_carried_as_text_and_left_out() -> None:

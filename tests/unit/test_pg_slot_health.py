@@ -34,9 +34,9 @@ def test_starting_over_takes_an_epoch_in_which_nothing_was_published(
         None if newest is None else position(newest).saved(),
         "s",
     )
-    expected = {"epoch": epoch} if saved is None else position(epoch).saved()
+    expected = {"epoch": epoch, "slot": "s"} if saved is None else position(epoch).saved()
     assert made == expected
-    assert anew(None, {"epoch": epoch}, "s") == {"epoch": epoch + 1}
+    assert anew(None, {"epoch": epoch}, "s") == {"epoch": epoch + 1, "slot": "s"}
 
 
 def test_an_epoch_alone_says_nothing_of_a_place() -> None:

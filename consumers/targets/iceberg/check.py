@@ -27,6 +27,7 @@ NO_CATALOGUE = rule(
     "no table can be created or merged into",
     "correct target.catalog.type, target.catalog.uri and what is set below target.catalog; then:"
     " wrackline check <pipeline.toml>",
+    connection=True,
 )
 OLDER_FORMAT = rule(
     "iceberg.older_format",

@@ -35,6 +35,7 @@ NO_CATALOGUE = define(
     OperatorNeeded,
     "the Spark session has no Iceberg catalogue named {catalogue} with {name}",
     hint="let the session be built from the pipeline's file: wrackline consume <pipeline.toml>",
+    connects=True,
 )
 _SECRET_FREE = ("type", "warehouse", "uri", "cache-enabled")
 

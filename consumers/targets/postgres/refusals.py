@@ -21,6 +21,7 @@ UNREACHABLE = define(
     Transient,
     "no connection to the target database {database} on {host}: {reason}",
     hint="try it by hand: {psql}",
+    connects=True,
 )
 IN_CLEAR = define(
     "pg_target.password_in_clear",
@@ -30,6 +31,7 @@ IN_CLEAR = define(
     hint='verify it: target.sslmode = "verify-full"; or let it ask in another way, in pg_hba.conf: hostssl'
     " {door} <address> scram-sha-256; or, on a network that you"
     " trust: target.password.clear.allowed = true",
+    connects=True,
 )
 LOGIN_REFUSED = define(
     "pg_target.login_refused",
@@ -37,12 +39,14 @@ LOGIN_REFUSED = define(
     "the target server on {host} does not let {user} into database {database}: {reason}",
     hint="compare target.user, target.password, target.dbname, target.sslmode and target.sslrootcert with"
     " what this takes: {psql}",
+    connects=True,
 )
 CONNECTION_LOST = define(
     "pg_target.connection_lost",
     Transient,
     "the connection to the target ended during {doing}",
     hint="the consumer finds out by itself what was committed; look at the server's log if it comes again",
+    connects=True,
 )
 BUSY = define(
     "pg_target.busy",

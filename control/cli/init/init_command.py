@@ -25,10 +25,12 @@ from wrackline.control.runtime.files import file_writer, toml_text
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.pipelines.pipeline import Side, check, kind_of
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings import secret_refs
 from wrackline.schemas.settings.declared.core_settings import CORE
+from wrackline.schemas.settings.declared.source_settings import NAMING
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.setting import Declared, Setting
 from wrackline.schemas.settings.settings_registry import Problem, SettingsRegistry
@@ -166,6 +168,7 @@ class InitAnswers:
         strange = sorted((self._flags.keys() | self._places.keys()) - self._used)
         if strange:
             raise typer.BadParameter(f"neither the source nor the target has a use for: {', '.join(strange)}")
+        self.given.setdefault(NAMING.name, Naming.WRACKLINE_UNICODE.value)
         self._give_ports()
         return []
 

@@ -105,7 +105,12 @@ def details(status: PipelineStatus, table: str, look: StatusStyle) -> Iterator[T
     since = f", for {duration_text(target['behind_s'] * 1000)}" if target["behind_s"] else ""
     yield Text.assemble("  target   ", _style(target["standing"]), f"; {ways}{since}")
     if target["freshness_ms"] is not None:
-        yield Text(f"  fresh    complete as the database was {duration_text(target['freshness_ms'])} ago")
+        ago = f"{duration_text(target['freshness_ms'])} ago"
+        yield Text(
+            f"  fresh    rows may be missing; it was complete {ago}"
+            if target["lacks"]
+            else f"  fresh    complete as the database was {ago}"
+        )
     lag = target["lag_ms"]
     if lag is not None:
         publish, wait, merge, whole = (duration_text(lag[of]) for of in ("publish", "wait", "merge", "whole"))

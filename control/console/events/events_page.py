@@ -56,6 +56,10 @@ class EventsPage:
     server: str
     on: str  # the link to what follows; empty: nothing does, or nothing is known to
     rest: str  # the same by REST
+    here: str = ""  # the link to this page
+    newer: str = ""  # the link to those that come after these; empty: nobody was asked
+    follows: bool = False  # whether the page asks for them by itself
+    left_out: str = ""  # the link to those between, where more came than a page that follows takes
 
 
 def table_names(halves: Mapping[Half, HalfBoard]) -> list[str]:
@@ -64,26 +68,46 @@ def table_names(halves: Mapping[Half, HalfBoard]) -> list[str]:
 
 
 def events_page(
-    pipeline: str, tables: Sequence[str], question: EventQuestion, look: EventLook | None, at: str = ""
+    pipeline: str,
+    tables: Sequence[str],
+    question: EventQuestion,
+    look: EventLook | None,
+    at: str = "",
+    *,
+    follows: bool = False,
 ) -> EventsPage:
-    """Make the page; `at` is the place of the chosen event."""
-    base = EventsPage(pipeline, question, tables, (), None, "", "", "", _rest(pipeline, question))
+    """Make the page; `at` is the place of the chosen event, which a page that follows does not have."""
+    base = EventsPage(
+        pipeline,
+        question,
+        tables,
+        (),
+        None,
+        "",
+        "",
+        "",
+        _rest(pipeline, question),
+        follows=follows,
+        here=_link(question),
+    )
     if look is None:
         return base
-    newest_first = question.begin in ("", NEWEST)
+    base = replace(base, newer=_link(replace(question, begin=look.newer or question.begin)))
+    newest_first = follows or question.begin in ("", NEWEST)
     shown = list(reversed(look.events)) if newest_first else list(look.events)
     if not shown:
         none = f"none of {look.scanned:,} records is like this" if look.scanned else "there is none"
         return replace(base, summary=none, server=look.server, on=_on(question, look))
     chosen = next((event for event in shown if place_of(event) == at), shown[0])
     fixed = replace(question, begin=_first_places(look.events))
-    rows = [_row(event, fixed, event is chosen) for event in shown]
+    rows = [_row(event, fixed, not follows and event is chosen) for event in shown]
     order = "newest first" if newest_first else "in the order of the log"
     among = f", of {look.scanned:,} records looked at" if look.scanned > len(shown) else ""
     return replace(
         base,
         rows=rows,
-        panel=event_panel(chosen, moment_text(chosen.record.ms)),
+        left_out=_on(question, look) if follows else "",
+        panel=None if follows else event_panel(chosen, moment_text(chosen.record.ms)),
         summary=f"{len(shown):,} {'event' if len(shown) == 1 else 'events'}, {order}{among}",
         server=look.server,
         on=_on(question, look),

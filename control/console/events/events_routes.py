@@ -1,9 +1,10 @@
 """The route of the screen of events.
 
-    GET /console/p/{name}/events?table=&from=&limit=&op=&key=&at=
+    GET /console/p/{name}/events?table=&from=&limit=&op=&key=&at=&live=
 
 In: what asks Kafka within its bounds.  Out: a route.  It is one of the few pages that ask a server while
-somebody waits: it says which, and after two seconds that there was no answer.
+somebody waits: it says which, and after two seconds that there was no answer.  A page that follows asks every
+two seconds for what is behind the end of its last look; the answer is rows alone, or nothing.
 """
 
 from dataclasses import replace
@@ -35,18 +36,31 @@ def add_events(made: APIRouter, pages: PageFrame) -> None:
 
     @made.get("/p/{name}/events")
     async def events(
-        request: Request, name: str, question: Annotated[EventQuestion, Depends(read_question)], at: str = ""
+        request: Request,
+        name: str,
+        question: Annotated[EventQuestion, Depends(read_question)],
+        at: str = "",
+        live: str = "",
+        wrong: str = "",
     ) -> Response:
-        """Show some events of a table."""
+        """Show some events of a table, or those that have come; `wrong`: the page shows an error."""
         with pages.seen(name) as (_, board):
             tables = table_names(board.halves)
-        question = replace(question, table=question.table or next(iter(tables), ""))
+        question, follows = replace(question, table=question.table or next(iter(tables), "")), live == "on"
+        renews = follows and pages.renews(request)
         look, error = None, None
         if question.table:
             try:
-                look = await ask_events(pages.views, name, question)
-            except WracklineError as wrong:
-                error = wrong.document()
-        page = events_page(name, tables, question, look, at)
+                look = await ask_events(
+                    pages.views, name, replace(question, most=MOST) if renews else question
+                )
+            except WracklineError as refusal:
+                error = refusal.document()
+        page = events_page(name, tables, question, look, at, follows=follows)
+        shown = {"page": page, "error": error}
+        if renews and error is None and page.newer == page.here and not wrong:
+            return pages.nothing()
+        if renews:
+            return pages.part("event_rows.html", **shown)
         status = 200 if error is None else 409
-        return pages.page(request, "events.html", status, page=page, error=error, ops=OPS, limits=LIMITS)
+        return pages.page(request, "events.html", status, ops=OPS, limits=LIMITS, **shown)

@@ -28,8 +28,10 @@ from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.rest.model.drafts import CHANGED, NEW
 from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.schemas.errors import Definite, WracklineError, define
+from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.pipelines.pipeline import kind_of
 from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.settings.declared.source_settings import NAMING
 from wrackline.schemas.settings.settings_registry import SettingsRegistry
 
 NO_KIND = define(
@@ -116,7 +118,7 @@ def add_make(made: APIRouter, shared: DraftPages) -> None:
     def drafts(request: Request) -> Response:
         """Show the drafts."""
         kinds = Installed().kinds("source")
-        return pages.page(request, "drafts.html", drafts=service.list_all(), kinds=kinds)
+        return pages.page(request, "drafts.html", drafts=service.list_all()[0], kinds=kinds)
 
     @made.post("/new")
     async def begin(request: Request) -> Response:
@@ -125,7 +127,8 @@ def add_make(made: APIRouter, shared: DraftPages) -> None:
         name, kind = sent.get("name", "").strip(), sent.get("kind", "")
         if kind not in (kinds := Installed().kinds("source")):
             raise NO_KIND(kind=shown_name(kind), kinds=", ".join(kinds))
-        config: dict[str, Any] = {"config": {"name": name, _KIND: kind, "topic.prefix": name}}
+        first = {"name": name, _KIND: kind, "topic.prefix": name, NAMING.name: Naming.WRACKLINE_UNICODE.value}
+        config: dict[str, Any] = {"config": first}
         await run_in_threadpool(service.put, name, config, user_of(request), NEW)
         return RedirectResponse(f"/console/draft/{quote(name, safe='')}/step/{SOURCE}", 303)
 

@@ -3,7 +3,6 @@
     GET  /console/                          the pipelines
     GET  /console/p/{name}                  one of them
     GET  /console/p/{name}/t/{table}        one of its tables
-    GET  /console/p/{name}/settings         its settings, secrets masked
     POST /console/p/{name}/do/{verb}        pause, resume, stop, restart
     POST /console/p/{name}/tasks/{task}/do/{verb}    pause, resume of one half alone
     POST /console/p/{name}/t/{table}/do/{verb}    pause, resume, retry
@@ -28,16 +27,20 @@ from wrackline.control.console.events.events_routes import add_events
 from wrackline.control.console.heat_figures import FIGURES
 from wrackline.control.console.letters.letters_routes import add_letters
 from wrackline.control.console.lineage.lineage_routes import add_lineage
+from wrackline.control.console.lines.lines_routes import add_lines
 from wrackline.control.console.log.log_routes import add_log
+from wrackline.control.console.log.rewind_routes import add_rewind
 from wrackline.control.console.make.asking_routes import add_asking
 from wrackline.control.console.make.make_routes import DraftPages, add_make
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
-from wrackline.control.console.pipeline_page import TableChoice, pipeline_page
+from wrackline.control.console.pipeline_page import pipeline_page
 from wrackline.control.console.pipelines_page import bulk_note, pipelines_page
 from wrackline.control.console.routing.bulk_routes import add_bulk
 from wrackline.control.console.routing.login_routes import add_login
 from wrackline.control.console.rows.rows_routes import add_rows
+from wrackline.control.console.settings.settings_routes import add_settings
 from wrackline.control.console.shapes.shapes_routes import add_shapes
+from wrackline.control.console.table_layout import TableChoice, TableLayouts
 from wrackline.control.console.table_page import table_page
 from wrackline.control.console.workers.workers_routes import add_workers
 from wrackline.control.plane.draft_service import DraftService
@@ -84,7 +87,10 @@ def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRou
     add_bulk(made, pages)
     add_rows(made, pages)
     add_log(made, pages)
+    add_lines(made, pages)
+    add_rewind(made, pages)
     add_lineage(made, pages)
+    add_settings(made, pages)
     add_workers(made, pages)
     shared = DraftPages(pages, drafts)
     add_make(made, shared)
@@ -104,6 +110,8 @@ def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRou
 
 
 def _add_pages(made: APIRouter, pages: PageFrame) -> None:
+    layouts = TableLayouts()
+
     @made.get("")
     def bare() -> Response:
         """Send to the first page."""
@@ -114,9 +122,12 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
         request: Request, state: str = "", q: str = "", did: str = "", done: int = 0, refused: int = 0
     ) -> Response:
         """Show all pipelines, and what was asked of some of them."""
+        version = pages.version(request, *pages.crew.names())
+        if (same := pages.same(request, version)) is not None:
+            return same
         found = pipelines_page(pages.listed(), state, q)
         note = bulk_note(did, done, refused)
-        return pages.page(request, "pipelines.html", page=found, state=state, q=q, note=note)
+        return pages.page_of(request, version, "pipelines.html", page=found, state=state, q=q, note=note)
 
     @made.get("/p/{name}")
     def pipeline(
@@ -128,24 +139,26 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
         figure: str = "",
     ) -> Response:
         """Show a pipeline."""
+        version = pages.version(request, name)
+        if (same := pages.same(request, version)) is not None:
+            return same
+        choice = TableChoice(q, tone, page, figure)
         with pages.seen(name) as (one, board):
-            shown = pipeline_page(one, board.halves, TableChoice(q, tone, page, figure), now_ms())
-        return pages.page(request, "pipeline.html", page=shown, figures=FIGURES)
+            layout = layouts.of(name, board.halves, choice, now_ms())
+            shown = pipeline_page(one, board.halves, layout, choice, now_ms())
+        return pages.page_of(request, version, "pipeline.html", page=shown, figures=FIGURES)
 
     @made.get("/p/{name}/t/{table}")
     def table(request: Request, name: str, table: str) -> Response:
         """Show a table."""
+        version = pages.version(request, name)
+        if (same := pages.same(request, version)) is not None:
+            return same
         with pages.seen(name) as (one, board):
             shown = table_page(name, table, board.halves, now_ms(), has_target=one.target is not None)
         if shown is None:
             return pages.page(request, "missing.html", 404, what=f"table {shown_name(table)} of {name}")
-        return pages.page(request, "table.html", page=shown)
-
-    @made.get("/p/{name}/settings")
-    def settings(request: Request, name: str) -> Response:
-        """Show a pipeline's settings."""
-        given = sorted(pages.settings(name).items())
-        return pages.page(request, "settings.html", name=name, settings=given)
+        return pages.page_of(request, version, "table.html", page=shown)
 
 
 def _add_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:

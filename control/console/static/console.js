@@ -19,4 +19,6 @@ document.addEventListener("htmx:config:request", (event) => {
   const open = document.querySelector("main details[open]");
   const typing = document.activeElement && /^(INPUT|TEXTAREA)$/.test(document.activeElement.tagName);
   if (document.hidden || open || typing) event.preventDefault();
+  const mark = document.getElementById("mark"); // of what the page says, so that only what is another is sent
+  if (mark) event.detail.ctx.request.headers["wrackline-mark"] = mark.dataset.mark;
 });

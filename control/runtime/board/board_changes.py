@@ -4,15 +4,32 @@ In: how the half is, and those of its tables that may have changed.  Out: the re
 was written before; the half's own at least every `ALIVE_S` seconds, which is its sign of life.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Final, NamedTuple, TypeVar
 
 import orjson
 
-from wrackline.schemas.kafka.board_records import ALIVE_S, BoardKey, Document, Half, encode
+from wrackline.schemas.kafka.board_records import ALIVE_S, MINUTES, BoardKey, Document, Half, encode
+from wrackline.schemas.minutes.minute_book import MinuteRecord
 
 Record = tuple[bytes, bytes | None]
 _GONE: Final = b"null"  # what is written of a table that no longer exists
+_Table = TypeVar("_Table")
+_AT_ONCE: Final = 200  # tables; more of them wait for the next look at all figures
+
+
+class LookScope(Enum):
+    """What a look is at."""
+
+    ALL = "all"  # all tables
+    FIGURES = "figures"  # tables that may have changed since the last look
+    STATES = "states"  # tables whose state has changed; all figures of the half are as they were
+
+
+def urgent(tables: frozenset[_Table]) -> frozenset[_Table]:
+    """Return the tables to report before the others: few, or none, so that a storm makes no more records."""
+    return tables if len(tables) <= _AT_ONCE else frozenset()
 
 
 class HalfLook(NamedTuple):
@@ -21,6 +38,7 @@ class HalfLook(NamedTuple):
     half: Document
     tables: Mapping[str, Document | None]
     knows_all: bool = True  # a half that starts may not know yet which tables there are
+    minutes: Sequence[MinuteRecord] = ()  # that are due: their book knows
 
 
 class BoardChanges:
@@ -34,7 +52,12 @@ class BoardChanges:
     def reported_before(self, keys: Iterable[BoardKey]) -> None:
         """Take the tables that an earlier process of this half has reported."""
         self._written |= dict.fromkeys(
-            (key for key in keys if key[:2] == self._half[:2] and key.since_ms is None), b""
+            (
+                key
+                for key in keys
+                if key[:2] == self._half[:2] and key.since_ms is None and key.errors is None
+            ),
+            b"",
         )
 
     def lost(self) -> None:
@@ -52,6 +75,10 @@ class BoardChanges:
         if whole and look.knows_all:
             gone = [key for key in self._written if key.table is not None and key.table not in look.tables]
             made += [record for key in gone for record in self._record(key, None, now_ms)]
+        made += [
+            (self._half._replace(table=table, since_ms=day_ms, part=MINUTES).encode(), value)
+            for table, day_ms, value in look.minutes
+        ]
         if now - self._last >= ALIVE_S:
             self._written.pop(self._half, None)
         if own := self._record(self._half, look.half, now_ms):

@@ -10,18 +10,22 @@ import logging
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Event, RLock, Thread
 from typing import Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from wrackline.control.runtime.board.board_reader import board_slot
+from wrackline.control.runtime.board.board_summary import BoardVersion, board_version
 from wrackline.control.runtime.board.receipt_fold import ReceiptFold
 from wrackline.control.runtime.ground.pipeline_access import group_of
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.kafka.client import Client, Identity, Settings
 from wrackline.schemas.kafka.board_records import Board, Half, HalfBoard, parse_key
+from wrackline.schemas.kafka.column_maps import MapLog
 from wrackline.schemas.kafka.offsets_records import OUTSIDE_ANY_TRANSACTION
+from wrackline.schemas.kafka.past.error_days import ErrorCount, ErrorDay
 from wrackline.schemas.kafka.receipts import Receipt
 from wrackline.schemas.kafka.receipts import parse_key as parse_receipt_key
 from wrackline.schemas.kafka.topic_names import internal_topics
@@ -52,7 +56,7 @@ class BoardFollower:
         self._board, self._lock = Board(), RLock()
         self._followed: dict[str, tuple[_PipelineTopics, _Reader]] = {}
         self._receipts: dict[str, ReceiptFold] = {}
-        self._trails: dict[str, deque[bytes]] = {}  # topics of lines: the newest ones
+        self._trails: dict[str, deque[tuple[int, bytes]]] = {}  # topics of lines: the newest, by offset
         self._readers: dict[tuple[tuple[str, str], ...], _Reader] = {}  # by the settings of the client
 
     def follow(self, pipeline: str, values: Values) -> None:
@@ -89,6 +93,10 @@ class BoardFollower:
 
     def lines(self, topic: str) -> Sequence[bytes]:
         """Return the newest lines of a topic that is followed, oldest first."""
+        return tuple(line for _, line in self.numbered_lines(topic))
+
+    def numbered_lines(self, topic: str) -> Sequence[tuple[int, bytes]]:
+        """Return the same with their offsets."""
         with self._lock:
             return tuple(self._trails.get(topic, ()))
 
@@ -121,14 +129,33 @@ class BoardFollower:
             return frozenset(self._followed)
 
     @contextmanager
-    def held(self, pipeline: str) -> Iterator[Mapping[Half, HalfBoard]]:
-        """Yield both halves of a pipeline as they are now; a page of many tables keeps nobody waiting."""
+    def held(self, pipeline: str, *, past: bool = False) -> Iterator[Mapping[Half, HalfBoard]]:
+        """Yield both halves of a pipeline as they are now; a page of many tables keeps nobody waiting.
+
+        With `past` they have their maps and minutes too.
+        """
         with self._lock:
             known = {half: self._board.half(pipeline, half) for half in Half}
-            copies = {
-                half: HalfBoard(one.report, one.heard_ms, dict(one.tables)) for half, one in known.items()
-            }
+            copies = {half: replace(one, tables=dict(one.tables)) for half, one in known.items()}
+            if past:
+                for half, one in copies.items():
+                    one.maps, one.minutes = known[half].maps.copy(), known[half].minutes.copy()
         yield copies
+
+    def version(self, pipeline: str) -> BoardVersion:
+        """Return numbers that are others once a pipeline's board says something else."""
+        with self._lock:
+            return board_version({half: self._board.half(pipeline, half) for half in Half})
+
+    def maps(self, pipeline: str) -> Mapping[Half, MapLog]:
+        """Return the maps of columns of both halves as they are now."""
+        with self._lock:
+            return {half: self._board.half(pipeline, half).maps.copy() for half in Half}
+
+    def errors(self, pipeline: str) -> Mapping[Half, Sequence[tuple[ErrorDay, ErrorCount]]]:
+        """Return how often each half has logged each error on each day."""
+        with self._lock:
+            return {half: list(self._board.half(pipeline, half).errors.items()) for half in Half}
 
     def receipts(self, pipeline: str) -> Sequence[Receipt]:
         """Return the newest requests of a pipeline."""
@@ -143,7 +170,7 @@ class BoardFollower:
             trail = self._trails.get(topic or "")
             if trail is not None and isinstance(value, bytes):
                 if len(value) <= _LONGEST_LINE:  # anybody who may write there decides how long one is
-                    trail.append(value)
+                    trail.append((message.offset() or 0, value))
                 return
         if not isinstance(key, bytes) or isinstance(value, str):
             return

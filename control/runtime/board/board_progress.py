@@ -1,4 +1,4 @@
-"""What the target half reads of the board: how far the source half is, and for which tables that counts."""
+"""What the target half reads of the board: how far the source half is, for which tables, and if it rests."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -7,7 +7,7 @@ from functools import partial
 from wrackline.consumers.observe.source_progress import SourceProgress
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.producers.snapshot.table_state import TableStatus
-from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
+from wrackline.schemas.kafka.board_records import ENDED, Document, Half, HalfBoard
 from wrackline.schemas.settings.settings_registry import Values
 
 
@@ -22,6 +22,17 @@ def followed_board(values: Values) -> Iterator[BoardFollower]:
 def source_progress(boards: BoardFollower, name: str) -> Callable[[], SourceProgress | None]:
     """Return what says how far the source half is."""
     return partial(_newest, boards, name)
+
+
+def source_rests(boards: BoardFollower, name: str) -> Callable[[], bool]:
+    """Return what says whether somebody wished that the source half rests."""
+
+    def rests() -> bool:
+        with boards.held(name) as halves:
+            source = halves[Half.SOURCE]
+            return source.state in ENDED and bool(source.report["wished"])
+
+    return rests
 
 
 def _newest(boards: BoardFollower, name: str) -> SourceProgress | None:

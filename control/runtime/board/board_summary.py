@@ -16,6 +16,22 @@ _EVERY_MS, _SAMPLES = 2_000, 450  # a quarter of an hour
 _MINUTE_MS, _MINUTES = 60_000, 1_440  # a day
 
 
+class BoardVersion(NamedTuple):
+    """Numbers that are others once a board says something else."""
+
+    states: int  # of the halves and their tables
+    all: int  # figures as well
+
+
+_NEVER: Final = BoardVersion(0, 0)
+
+
+def board_version(halves: Mapping[Half, HalfBoard]) -> BoardVersion:
+    """Return the version of both halves; numbers grow over both."""
+    known = halves.values()
+    return BoardVersion(max(one.states for one in known), max(one.version for one in known))
+
+
 @dataclass(frozen=True, slots=True)
 class PipelineSummary:
     """A pipeline at a moment; None is what is not known."""
@@ -35,6 +51,7 @@ class PipelineSummary:
     error: Document | None  # the worst
     log_end: int | None = None  # bytes that were ever written to the log
     log_kept: int | None = None  # bytes of the log that are kept for the source half
+    version: BoardVersion = _NEVER  # of the board that it adds up
 
 
 def summarise(halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
@@ -61,16 +78,18 @@ def summarise(halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
         errors[0] if errors else None,
         _total(database["end_bytes"] for database in databases),
         _total(database["retained_bytes"] for database in databases),
+        board_version(halves),
     )
 
 
 def table_errors(half: HalfBoard) -> Mapping[str, Document]:
     """Return the errors of a half's tables, by table."""
-    return {
-        name: error
-        for name, table in half.tables.items()
-        if (error := table.get("reason") or table.get("error"))
-    }
+    return {name: error for name, table in half.tables.items() if (error := table_error(table))}
+
+
+def table_error(table: Document) -> Document | None:
+    """Return the error of a table of either half."""
+    return table.get("reason") or table.get("error")
 
 
 def _half_errors(halves: Mapping[Half, HalfBoard]) -> Sequence[Document]:
@@ -129,14 +148,21 @@ class PipelineHistory:
                 self._minutes.append(_minute(summary, self._late_ms))
                 self._late_ms = None
 
+    @property
+    def last_ms(self) -> int:
+        """When the last one was; 0: there is none."""
+        return self._samples[-1].at_ms if self._samples else 0
+
     def minutes(self) -> Sequence[PastMinute]:
         """Return the last day, oldest first."""
         return tuple(self._minutes)
 
-    def newest(self, at_ms: int) -> PipelineSummary | None:
-        """Return the last one, unless it is too old to be told as of now."""
+    def newest(self, halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
+        """Return the last one; another one where that is too old, or where a state has changed since."""
         last = self._samples[-1] if self._samples else None
-        return last if last is not None and at_ms - last.at_ms <= 2 * _EVERY_MS else None
+        if last is None or at_ms - last.at_ms > 2 * _EVERY_MS:
+            return summarise(halves, at_ms)
+        return last if last.version.states == board_version(halves).states else summarise(halves, at_ms)
 
     def samples(self) -> Sequence[PipelineSummary]:
         """Return them, oldest first."""

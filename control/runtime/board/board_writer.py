@@ -1,7 +1,8 @@
-"""A thread that writes what a half reports to its board, every two seconds, and once more at its end.
+"""A thread that writes what a half reports to its board: figures every two seconds, and once more at its end.
 
-In: what looks at the half.  Out: records.  The half never waits for it: while Kafka is away nothing is
-written, and when Kafka answers again all of it is.  An error that no retry repairs is reported once.
+In: what looks at the half.  Out: records.  A state that changes is written within half a second.  The half
+never waits for it: while Kafka is away nothing is written, and when Kafka answers again all of it is.  An
+error that no retry repairs is reported once.
 """
 
 import logging
@@ -14,10 +15,12 @@ from typing import Final
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 
-from wrackline.control.runtime.board.board_changes import BoardChanges, HalfLook
+from wrackline.control.runtime.board.board_changes import BoardChanges, HalfLook, LookScope, Record
 from wrackline.control.runtime.board.board_reader import board_slot, read_records
 from wrackline.control.runtime.board.map_changes import MapChanges
 from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.logs.error_changes import ErrorChanges
+from wrackline.control.runtime.logs.lines import also_hear
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.failures import of_exception
@@ -26,11 +29,12 @@ from wrackline.schemas.kafka.board_records import Board, Half, HalfBoard, parse_
 from wrackline.schemas.settings.settings_registry import Values
 
 EVERY_S: Final = 2.0
+_STATES_S: Final = 0.5
 _LAST_S: Final = 2.0  # for the last report, when the half ends
 _LEAVE_S: Final = 5.0  # for all that is left to do at its end; where Kafka has not answered, _LAST_S
 _LOG: Final = logging.getLogger(__name__)
 
-Look = Callable[[bool], HalfLook]  # all tables, or those that may have changed since the last look
+Look = Callable[[LookScope], HalfLook]
 Tell = Callable[[WracklineError], None]
 
 
@@ -46,7 +50,8 @@ def written_board(
     thread = Thread(target=writer.run, name="board", daemon=True)
     thread.start()
     try:
-        yield writer.maps
+        with also_hear(writer.errors.hear):
+            yield writer.maps
     finally:
         writer.ending.set()
         thread.join(_LEAVE_S if writer.last_code is None else _LAST_S)
@@ -63,20 +68,23 @@ class _Writer:
         self._client = Client(values.below("kafka."), values.integer("max.row.bytes"))
         self._changes = BoardChanges(values.text("name"), half)
         self.maps = MapChanges(values.text("name"), half, now_ms)
-        self._whole = True  # whether the next look is at all tables
+        self.errors = ErrorChanges(values.text("name"), half, now_ms)
+        self._whole = True  # whether the next look at figures is at all tables
+        self._due = 0.0  # when that is
+        self._gap = False  # whether a record may be missing that a half's moment counts on
         self.last_code: str | None = None
 
     def run(self) -> None:
         producer: Producer | None = None
         ended = tried = False
         while not ended:
-            ended = self.ending.wait(EVERY_S if producer is not None else 0.1)
+            ended = self.ending.wait(_STATES_S if producer is not None else 0.1)
             try:
                 if producer is None and not (ended and tried):  # a half may fail at once: that is reported
                     tried = True
                     producer = self._prepared()
                 if producer is not None:
-                    self._write(producer)
+                    self._write(producer, self._look_now(ended=ended))
                     self.last_code = None
             except WracklineError as error:
                 self._note(error)
@@ -97,15 +105,25 @@ class _Writer:
         last = board.half(self._values.text("name"), self._half)
         self._earlier(last)
         self.maps.recorded(last.maps)
+        self.errors.recorded(last.errors)
         self._changes.reported_before(parse_key(key) for key, value, _ in records if value is not None)
         return Producer(self._client.reporter("board"))
 
-    def _write(self, producer: Producer) -> None:
-        whole, self._whole = self._whole, True
-        look = self._look(whole)
+    def _look_now(self, *, ended: bool) -> list[Record]:
+        """Look at the figures if that is due, else at states, and return the records to write."""
+        now = time.monotonic()
+        if now < self._due and not ended:
+            if self._gap:
+                return []
+            return self._changes.due(self._look(LookScope.STATES), now, now_ms(), whole=False)
+        whole, self._whole, self._due, self._gap = self._whole, True, now + EVERY_S, False
+        look = self._look(LookScope.ALL if whole else LookScope.FIGURES)
         self._whole = whole and not look.knows_all  # after an error all tables are looked at again
-        changes = self._changes.due(look, time.monotonic(), now_ms(), whole=whole)
-        for key, value in (*self.maps.due(), *changes):
+        self.errors.ends(look.half)
+        return self._changes.due(look, now, now_ms(), whole=whole)
+
+    def _write(self, producer: Producer, changes: list[Record]) -> None:
+        for key, value in (*self.maps.due(), *self.errors.due(), *changes):
             try:
                 producer.produce(self._slot.topic, value, key, self._slot.partition, self._delivered)
             except BufferError:
@@ -122,9 +140,10 @@ class _Writer:
             self.maps.arrived(key)
 
     def _lost(self) -> None:
-        self._whole = True
+        self._whole = self._gap = True
         self._changes.lost()
         self.maps.lost()
+        self.errors.lost()
 
     def _note(self, error: WracklineError) -> None:
         """Report it once; the half itself reports that Kafka is away."""

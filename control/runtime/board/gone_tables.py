@@ -53,9 +53,10 @@ def _is_gone(table: Document) -> bool:
 
 def _gone(name: str, tables: Mapping[str, Document]) -> GoneTable:
     """Follow a table through its names to the last one: another rename may have come, or its end."""
-    seen, last = {name}, tables[name]["renamed_to"]
+    first = last = tables[name]["renamed_to"]
+    seen = {name}
     while last is not None and last not in seen and last in tables and _is_gone(tables[last]):
         seen.add(last)
         last = tables[last]["renamed_to"]
     reads = last in tables and tables[last]["state"] == TableStatus.STREAMING.value
-    return GoneTable(last, follows=last is None or reads)
+    return GoneTable(last, follows=last is None or reads, renamed=first is not None)

@@ -24,9 +24,13 @@ FAULT = define(
 class HalfStanding:
     """The state of this process; any thread may read it."""
 
-    def __init__(self, hears: Callable[[HalfState], None] = lambda _: None) -> None:
-        """Take also what is called with each new state."""
-        self._hears = hears
+    def __init__(
+        self,
+        hears: Callable[[HalfState], None] = lambda _: None,
+        is_wished: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Take also what is called with each new state, and whether somebody wished that the half rests."""
+        self._hears, self._is_wished = hears, is_wished
         self._process = {"host": socket.gethostname(), "pid": os.getpid(), "began_ms": now_ms()}
         self._state: dict[str, Any] = {}
         self.becomes(HalfState.STARTING)
@@ -60,7 +64,7 @@ class HalfStanding:
 
     def document(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return {**self._state, **self._process}
+        return {**self._state, **self._process, "wished": self._is_wished()}
 
 
 def _frames(fault: Exception) -> list[dict[str, Any]]:

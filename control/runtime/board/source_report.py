@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from wrackline.control.runtime.board.board_changes import HalfLook
+from wrackline.control.runtime.board.board_changes import HalfLook, LookScope, urgent
 from wrackline.control.runtime.board.half_standing import HalfStanding
 from wrackline.control.runtime.board.range_report import RangeReport
 from wrackline.control.runtime.ground.times import now_ms
@@ -46,40 +46,52 @@ class SourceReport:
     """Looks at a task; on the board's thread."""
 
     def __init__(
-        self, values: Values, kind: str, measures: TaskMeasures, place: Callable[[Saved], str]
+        self,
+        values: Values,
+        kind: str,
+        measures: TaskMeasures,
+        place: Callable[[Saved], str],
+        is_wished: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Take also what writes a position as the source's people do."""
-        self.standing = HalfStanding()
+        """Take also what writes a position as the source's people do, and whether a rest is wished."""
+        self.standing = HalfStanding(is_wished=is_wished)
         self._kind, self._measures, self._place = kind, measures, place
         self._server, self._naming = values.text("topic.prefix"), naming_of(values)
         self._first = FirstReads.of(values)
         self._paces: dict[TableId, _Pace] = {}
         self._ranges: dict[TableId, RangeReport] = {}
+        self._figures: Document = {}  # of the half, at the last look at them
 
     def health(self, health: Health, error: Exception | None) -> None:
         """Take the task's state; on any thread."""
         self.standing.becomes(_STATES[health], error if isinstance(error, WracklineError) else None)
 
-    def look(self, whole: bool) -> HalfLook:  # noqa: FBT001 - the board's writer calls it so
-        """Return the half, and all of its tables or those that have changed."""
+    def look(self, scope: LookScope) -> HalfLook:
+        """Return the half, and those of its tables that the look is at."""
         measures = self._measures
         knows_all = measures.has_resumed
-        databases = databases_document(measures)  # first: a table that is set aside later is not in it
+        if scope is LookScope.STATES:
+            wanted = urgent(measures.take_states())
+        else:
+            self._figures = self._half_figures()  # first: a table that is set aside later is not in it
+            wanted = measures.take_changed().union(measures.known() if scope is LookScope.ALL else ())
+        half = {**self.standing.document(), **self._figures}
+        reads: defaultdict[TableId, list[ReadUnderWay]] = defaultdict(list)
+        if scope is not LookScope.STATES or wanted:
+            for read in measures.reads_under_way():
+                reads[read.table].append(read)
+        if scope is not LookScope.STATES:
+            wanted = wanted.union(self._ranges, reads)
+        tables = {self._name(table): self._table(table, reads.get(table, ())) for table in wanted}
+        return HalfLook(half, tables, knows_all)
+
+    def _half_figures(self) -> Document:
+        measures = self._measures
+        databases = databases_document(measures)
         for partition, figures in measures.figures().items():
             place = figures.position
             databases[partition.database]["position"] = None if place is None else self._place(place.saved())
-        reads: defaultdict[TableId, list[ReadUnderWay]] = defaultdict(list)
-        for read in measures.reads_under_way():
-            reads[read.table].append(read)
-        wanted = {*measures.take_changed(), *(measures.known() if whole else ()), *self._ranges, *reads}
-        half = {
-            **self.standing.document(),
-            "kind": self._kind,
-            "events": measures.events,
-            "databases": databases,
-        }
-        tables = {self._name(table): self._table(table, reads.get(table, ())) for table in wanted}
-        return HalfLook(half, tables, knows_all)
+        return {"kind": self._kind, "events": measures.events, "databases": databases}
 
     def _name(self, table: TableId) -> str:
         """Return its topic's name without the server; its own where that topic is another table's."""

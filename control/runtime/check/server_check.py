@@ -7,20 +7,22 @@ our login.  A server that can't be reached is a finding as well: the error that 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import takewhile
 
 import orjson
 
 from wrackline.control.runtime.check.file_check import STOPS
-from wrackline.control.runtime.ground.pipeline_access import ownership_of
+from wrackline.control.runtime.ground.pipeline_access import TASK, group_of, ownership_of
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.contract.first_reads import FirstReads
-from wrackline.producers.contract.optional_parts import Attended, Renewing, Surveying
+from wrackline.producers.contract.optional_parts import Attended, Claimed, Renewing, Surveying
 from wrackline.producers.contract.source_plugin import Source, Surroundings, WriterIds
 from wrackline.producers.contract.source_plugin import load as load_source
 from wrackline.producers.contract.uncaptured import UncapturedReason, group_by_reason, name_some
-from wrackline.producers.kafka.client import Client
+from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.login_check import check_login
+from wrackline.producers.kafka.neighbours import neighbour_positions
 from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.events.avro_names import column_names
 from wrackline.schemas.kafka.schema_registry import RegistryClient, registry_access
@@ -73,7 +75,7 @@ def check_server(pipeline: Pipeline) -> ServerFindings:
     naming = naming_of(pipeline.values)
     topics: list[str] = []
     try:
-        source = load_source(pipeline.source).open(pipeline.values, _surroundings())
+        source = load_source(pipeline.source).open(pipeline.values, _surroundings(pipeline.values))
         try:
             for partition in source.partitions():
                 tables = source.tables(partition)
@@ -116,6 +118,8 @@ def position_findings(values: Values, source: Source, partition: SourcePartition
             source.place(saved)  # from here on the source looks at the log of this position
             if source.log_state(partition) is None:
                 source.resumable(partition, saved)
+        if isinstance(source, Claimed):
+            source.refuse_anothers(partition, None if offset is None else orjson.loads(offset.position))
     except WracklineError as error:
         found = start_error_finding(name, error)
         recovers = FirstReads.of(values).mode.recovers
@@ -179,8 +183,12 @@ def topic_findings(server: str, tables: Collection[TableId], naming: Naming) -> 
         yield Finding(error.code, name, error.sentence, error.hint, ASIDE, Severity.ERROR, table)
 
 
-def _surroundings() -> Surroundings:
-    return Surroundings(time.monotonic, now_ms, _registers_nothing)
+def _surroundings(values: Values) -> Surroundings:
+    name = values.text("name")
+    others = partial(
+        neighbour_positions, Client(values.below("kafka.")), Identity(group_of(name), name, TASK, 0)
+    )
+    return Surroundings(time.monotonic, now_ms, _registers_nothing, neighbours=others)
 
 
 def _registers_nothing(table: TableSchema) -> WriterIds:

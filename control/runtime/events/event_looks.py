@@ -62,6 +62,7 @@ class EventLook:
     events: Sequence[DecodedEvent]
     scanned: int
     next: str  # where to go on; empty: the look came to the end
+    newer: str = ""  # the end when it was made: where newer ones begin
 
 
 def look_at_events(values: Values, question: EventQuestion) -> EventLook:
@@ -81,7 +82,8 @@ def look_at_events(values: Values, question: EventQuestion) -> EventLook:
         else:
             read = _forward(feed, _begins(feed, start, spans), spans, decoder.event, wanted, question.most)
     brokers = values.text("kafka.bootstrap.servers")
-    return EventLook(sorted(topics), brokers, read.events, read.scanned, read.next)
+    ends = _places({spot: span.end for spot, span in spans.items()})
+    return EventLook(sorted(topics), brokers, read.events, read.scanned, read.next, ends)
 
 
 def place_of(event: DecodedEvent) -> str:

@@ -45,7 +45,7 @@ def choose_topics(server: str, names: Sequence[str], there: Collection[str], nam
 def name_topics(server: str, topics: Collection[str], naming: Naming) -> Callable[[str], str]:
     """Return what topics are called: schema.table, with the database where there are several."""
     databases = {topic.split(".")[1] for topic in topics if is_of_table(server, topic, naming)}
-    begin = 1 if len(databases) > 1 or naming is Naming.DEBEZIUM else 2
+    begin = 1 if len(databases) > 1 or naming.parts == Naming.DEBEZIUM.parts else 2
 
     def call(topic: str) -> str:
         return ".".join(topic.split(".")[begin:]) if is_of_table(server, topic, naming) else topic

@@ -6,8 +6,9 @@ files that it was started with.
 """
 
 import hashlib
+import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -38,6 +39,7 @@ from wrackline.schemas.settings.secret_refs import WIDENING
 from wrackline.schemas.settings.settings_registry import SettingsRegistry
 
 _SUFFIX: Final = ".json"
+_Version = tuple[int, int, int]
 
 
 class FileDrafts:
@@ -49,12 +51,17 @@ class FileDrafts:
     def __init__(self, folder: Path, check: Callable[[Mapping[str, str]], Pipeline]) -> None:
         """Take the folder, which is made when the first draft is, and what checks settings."""
         self._folder, self._check, self._lock = folder, check, Lock()
+        self._known: dict[str, tuple[_Version, StoredDraft | None]] = {}  # as each file was read last
 
     def stored(self) -> Mapping[str, StoredDraft]:
-        """Read the folder."""
-        files = sorted(self._folder.glob(f"*{_SUFFIX}")) if self._folder.is_dir() else []
-        found = ((file.name.removesuffix(_SUFFIX), _read(file)) for file in files)
-        return {draft_id: one for draft_id, one in found if one is not None and DRAFT_ID.fullmatch(draft_id)}
+        """Look at the folder; only a file that has changed is read."""
+        before, now = self._known, dict[str, tuple[_Version, StoredDraft | None]]()
+        for draft_id, version in sorted(_versions(self._folder)):
+            known = before.get(draft_id)
+            same = known is not None and known[0] == version
+            now[draft_id] = known if known is not None and same else (version, _read(self._file(draft_id)))
+        self._known = now
+        return {draft_id: one for draft_id, (_, one) in now.items() if one is not None}
 
     def put(self, draft_id: str, draft: Draft, expected: str | None) -> StoredDraft:
         """Write a file."""
@@ -106,6 +113,17 @@ def settings_text(settings: Mapping[str, str], registry: SettingsRegistry, sourc
     except ValueError:  # a name such as `source.x` means something else in a file
         refused = NO_FILE()
         raise refused from None
+
+
+def _versions(folder: Path) -> Iterator[tuple[str, _Version]]:
+    """Name the files that may be drafts, each with what changes whenever it is written."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            draft_id = entry.name.removesuffix(_SUFFIX)
+            if entry.name.endswith(_SUFFIX) and DRAFT_ID.fullmatch(draft_id):
+                with suppress(OSError):  # it was removed meanwhile
+                    seen = entry.stat(follow_symlinks=False)
+                    yield draft_id, (seen.st_ino, seen.st_mtime_ns, seen.st_size)
 
 
 def _read(file: Path) -> StoredDraft | None:

@@ -3,7 +3,7 @@
 Pure.
 
     schema.table, database.schema.table, or a whole topic
-    a part with odd characters as it is, in quotes as SQL has it, or with `_` for each, as in topics
+    a part with odd characters as it is, in quotes as SQL has it, or as in topics: `_` or `_uxxxx` for each
 
 In: what was typed, and the name that is meant, as topics write it.  Out: whether it is that one.
 """
@@ -11,8 +11,9 @@ In: what was typed, and the name that is meant, as topics write it.  Out: whethe
 import re
 from typing import Final
 
+from wrackline.schemas.kafka.topic_names import Naming
+
 _PART: Final = re.compile(r'"(?P<quoted>(?:[^"]|"")*)"(?=\.|\Z)|(?P<plain>[^.]+)')
-_ODD: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def name_parts(given: str) -> list[str]:
@@ -24,9 +25,9 @@ def name_parts(given: str) -> list[str]:
     return found
 
 
-def topic_spelling(given: str) -> str:
+def topic_spelling(given: str, naming: Naming = Naming.WRACKLINE) -> str:
     """Write a name as topics do."""
-    return ".".join(_ODD.sub("_", part) for part in name_parts(given))
+    return ".".join(map(naming.part, name_parts(given)))
 
 
 def is_named_by(given: str, name: str, own: str = "") -> bool:
@@ -34,9 +35,10 @@ def is_named_by(given: str, name: str, own: str = "") -> bool:
 
     Both may have the database before them, and the first the server; a dot of a name is in the own one.
     """
-    wanted, plain = topic_spelling(given), ".".join(name_parts(given))
-    in_topic = name == wanted or name.endswith(f".{wanted}")
-    return bool(wanted) and (in_topic or plain in (own.split(".", at)[-1] for at in range(3)))
+    plain = ".".join(name_parts(given))
+    spellings = (topic_spelling(given), topic_spelling(given, Naming.WRACKLINE_UNICODE))
+    in_topic = any(name == wanted or name.endswith(f".{wanted}") for wanted in spellings)
+    return bool(plain) and (in_topic or plain in (own.split(".", at)[-1] for at in range(3)))
 
 
 def fold_name(given: str) -> list[str]:

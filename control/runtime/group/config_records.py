@@ -7,6 +7,7 @@
     task-<name>-0       {"slot"}                    which partition of <group>-tasks it belongs to
     restart-<name>      {"at", "task"}              a message: nothing of it is kept; no task means all
     draft-default-<id>  {"name", "config", …}       a pipeline that is not made yet (`draft_records.py`)
+    answer-<key>        {"at_ms", "request", "status", "location", "body"}    to a request that is done once
 
 A connector exists when it has its `connector-`, `target-` and `task-` records.  `cut` distinguishes one
 configuration from the next, also for a connector that was deleted and made again.  A record that can't be
@@ -19,6 +20,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
 
+from wrackline.control.runtime.rest.model.kept_answers import KeptAnswer
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.kafka import draft_records
@@ -95,6 +97,7 @@ class GroupConfig:
     def __init__(self) -> None:
         self.office: CoordinatorTerm | None = None
         self.drafts: dict[str, StoredDraft] = {}
+        self.answers: dict[str, KeptAnswer] = {}
         self._configs: dict[str, tuple[Mapping[str, str], int]] = {}
         self._wishes: dict[str, tuple[DesiredState, frozenset[int]]] = {}
         self._slots: dict[str, int] = {}
@@ -131,6 +134,8 @@ class GroupConfig:
             case draft_records.KIND:
                 of = draft_records.id_of(name)
                 _update(self.drafts, of, document, lambda read: StoredDraft(draft_of(read), str(offset)))
+            case "answer":
+                _update(self.answers, name, document, _read_answer)
             case "restart":
                 if document is None:
                     return None
@@ -181,6 +186,11 @@ def removal_records(name: str) -> list[Change]:
     return [(key.encode(), None) for key in keys]
 
 
+def answer_record(key: str, answer: KeptAnswer | None) -> Change:
+    """Keep the answer to a request that is done once, or forget it."""
+    return f"answer-{key}".encode(), None if answer is None else orjson.dumps(answer)
+
+
 def is_draft(key: bytes) -> bool:
     """Whether a record is that of a draft."""
     return key.startswith(f"{draft_records.KIND}-".encode())
@@ -210,6 +220,11 @@ def _read_term(read: Document) -> CoordinatorTerm:
         raise ValueError("an address that is not the worker's")
     secret = text(read.get("secret", ""))  # an older version writes none
     return CoordinatorTerm(text(worker), url, text(read["term"]), read.get("users") is True, secret)
+
+
+def _read_answer(read: Document) -> KeptAnswer:
+    whole = number(read["at_ms"]), text(read["request"]), number(read["status"])
+    return KeptAnswer(*whole, text(read["location"]), text(read["body"]))
 
 
 def slot_of(value: object) -> int:

@@ -16,9 +16,8 @@ from datetime import datetime
 from threading import Event, Lock
 from typing import Final, NamedTuple
 
-import orjson
-
 from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.group import config_records
 from wrackline.control.runtime.group.config_records import SLOTS, Change, Connector, is_draft
 from wrackline.control.runtime.group.coordinator_writer import PATIENCE, CoordinatorWriter
@@ -31,25 +30,25 @@ from wrackline.control.runtime.rest.model.connect_documents import ConnectorStat
 from wrackline.control.runtime.rest.model.connectors import (
     NO_CONNECTOR,
     NO_COORDINATOR,
-    NO_PARTITION,
     NOT_STOPPED,
     GroupMember,
     refuse_existing,
 )
+from wrackline.control.runtime.rest.model.kept_answers import KeptAnswer, too_old
+from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
 from wrackline.control.runtime.services.offsets import (
-    OffsetsService,
     PastPosition,
     PlannedMove,
     open_offsets,
 )
 from wrackline.control.runtime.worker.file_connectors import committed_offsets, existing_topics
+from wrackline.control.runtime.worker.position_edits import edit_positions
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
-from wrackline.producers.contract.steps import Saved
+from wrackline.producers.failpoints import reach
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.secret_refs import Resolver
-from wrackline.schemas.tables.table import SourcePartition
 
 COORDINATORS_SLOT: Final = 0
 _LOOK: Final = 0.1  # seconds between two looks at whether this worker is the coordinator
@@ -140,6 +139,14 @@ class GroupConnectors:
         office = self._hands.office()
         return b"" if office is None else office.secret.encode()
 
+    def end_session(self, session: str, until_s: int) -> None:
+        """Have all workers of the group refuse a session of the console."""
+        self._hands.end_session(session, until_s)
+
+    def is_session_ended(self, session: str) -> bool:
+        """Whether some worker has ended a session."""
+        return self._hands.is_session_ended(session)
+
     @property
     def writes(self) -> bool:
         """Whether this worker is the coordinator."""
@@ -170,6 +177,11 @@ class GroupConnectors:
             shown = self.pipeline(name).registry.shown(connector.config)
             self._shown[name] = (connector.cut, shown)
         return shown
+
+    def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
+        """Return the settings that a connector runs with; some may be the group's."""
+        own = self.stored_settings(name)
+        return settings_in_force(self.check(own), own)
 
     def version(self, name: str) -> int:
         """Return a number that changes with the connector's settings."""
@@ -238,6 +250,19 @@ class GroupConnectors:
         with self._lock:
             yield
 
+    def find_answer(self, key: str) -> KeptAnswer | None:
+        """Return what was answered to a request that is done once, if it still counts."""
+        found = self._hands.answers().get(key)
+        return found if found is not None and found.counts(now_ms()) else None
+
+    def keep_answer(self, key: str, answer: KeptAnswer | None) -> None:
+        """Keep an answer, and forget those that are too old; None: forget it."""
+        with self._lock:
+            old = [] if answer is None else too_old(self._hands.answers(), key)
+            changes = {one: config_records.answer_record(one, None) for one in old}
+            changes[key] = config_records.answer_record(key, answer)
+            self.write("an Idempotency-Key", list(changes.values()), lambda _: True)
+
     def remove(self, name: str) -> None:
         """Forget a connector; its positions stay."""
         with self._lock:
@@ -275,7 +300,7 @@ class GroupConnectors:
         with self._lock:  # before its state is checked: a call that resumes it meanwhile waits
             self._require_stopped(name)
             with open_offsets(self.pipeline(name)) as opened:
-                _edit(opened, name, edits)
+                edit_positions(opened, name, edits)
 
     def rewind(self, name: str, to: datetime, *, as_new: bool, dry_run: bool) -> Sequence[PlannedMove]:
         """Go back to a moment, or only say what that would do."""
@@ -316,11 +341,13 @@ class GroupConnectors:
         if not self._holds:
             unknown = NO_COORDINATOR()
             raise unknown
+        reach("group_decided", name)
         try:
             with self._hands.written([one for one in changes if not is_draft(one[0])]):
                 self._pen.write(changes)
         finally:
             self._holds &= self._pen.office is not None  # else it is lost, or must be taken again
+        reach("group_written", name)
         if not self._follower.wait_for(lambda: heard(self._hands.connectors().get(name)), PATIENCE):
             raise NOT_HEARD(name=name, seconds=PATIENCE)
 
@@ -364,31 +391,3 @@ class GroupConnectors:
             self._holds = False
             with self._lock:
                 self._pen.drop()
-
-
-def _edit(
-    opened: OffsetsService, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
-) -> None:
-    if edits is None:
-        opened.reset(force=False)
-        return
-    known = opened.partitions()
-    found = [(_one_of(known, partition, name), position) for partition, position in edits]
-    wanted: dict[str | None, Saved] = {
-        partition.database: position for partition, position in found if isinstance(position, dict)
-    }
-    if wanted:
-        opened.set(wanted, force=False)
-    else:
-        opened.reset(force=False)
-
-
-def _one_of(known: Sequence[SourcePartition], given: Mapping[str, str], name: str) -> SourcePartition:
-    """Find the partition that is meant; its key must have no other fields."""
-    for partition in known:
-        if given == {"server": partition.server, "database": partition.database}:
-            return partition
-    shown = " or ".join(
-        orjson.dumps({"server": one.server, "database": one.database}).decode() for one in known
-    )
-    raise NO_PARTITION(name=name, known=shown)

@@ -207,7 +207,7 @@ def _draft_access(
     nursery: Nursery, group: WorkerGroup, crew: GroupConnectors, hands: WorkerTasks
 ) -> DraftAccess:
     drafts = GroupDrafts(group.id, crew, hands, typed_secrets=group.typed_secrets)
-    return DraftAccess(drafts, crew.names, crew.check, partial(_begin_call, nursery, group))
+    return DraftAccess(drafts, crew.names, crew.check, partial(_begin_call, nursery, group), crew)
 
 
 def _begin_call(

@@ -3,6 +3,7 @@
     worker-<id>         {"slots", "since", "version"}                     the slots that it owns
     status-<name>-<n>   {"state", "reason", "worker", "claim", "cut", "tables"}     a task's state: 0 is the
                         source half, 1 the target half
+    session-<id>        {"until"}           a session that ended with a log-out, until it would end by itself
 
 Each is written by the worker itself.  A worker that was frozen, and does not know yet that its tasks have
 another worker, may write too: `claim` grows with every worker that takes a task, and a lower claim than the
@@ -46,6 +47,7 @@ class GroupState:
         self.owners: dict[int, str] = {}
         self.since: dict[str, int] = {}  # when each worker began, by its last report; 0: it has left
         self.versions: dict[str, str] = {}  # of each worker's program
+        self.ended: dict[str, int] = {}  # sessions of the console, with the second at which they end anyway
 
     def apply(self, key: bytes, value: bytes | None) -> str | None:
         """Take the next record; return the task of a report by a worker that no longer has it.
@@ -61,6 +63,12 @@ class GroupState:
             self.owners = kept | dict.fromkeys(slots, name)
             self.since[name] = since
             self.versions[name] = "" if document is None else text(document.get("version", ""))
+            return None
+        if kind == "session":
+            if document is None:
+                self.ended.pop(name, None)
+            else:
+                self.ended[name] = number(document["until"])
             return None
         if kind != "status":
             raise ValueError(kind)
@@ -90,6 +98,16 @@ def worker_record(worker: str, slots: Iterable[int], since: int) -> tuple[bytes,
 def worker_left(worker: str) -> tuple[bytes, None]:
     """Report that a worker leaves."""
     return f"worker-{worker}".encode(), None
+
+
+def session_ended(session: str, until_s: int) -> tuple[bytes, bytes]:
+    """Report that a session has ended before its time."""
+    return f"session-{session}".encode(), orjson.dumps({"until": until_s})
+
+
+def session_over(session: str) -> tuple[bytes, None]:
+    """Forget a session that would have ended by itself."""
+    return f"session-{session}".encode(), None
 
 
 def task_record(task: str, report: TaskReport) -> tuple[bytes, bytes]:

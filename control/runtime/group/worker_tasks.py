@@ -29,6 +29,7 @@ from wrackline.control.runtime.rest.model.connect_documents import (
     ConnectorState,
 )
 from wrackline.control.runtime.rest.model.connectors import GroupMember
+from wrackline.control.runtime.rest.model.kept_answers import KeptAnswer
 from wrackline.control.runtime.worker.pipeline_tasks import asks_for_target, task_key, task_of
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
@@ -167,6 +168,24 @@ class WorkerTasks:
         """The group's drafts, by their ids."""
         with self._lock:
             return dict(self._config.drafts)
+
+    def end_session(self, session: str, until_s: int) -> None:
+        """Report that a session has ended, and that older ones need no record any more."""
+        with self._lock:
+            over = [one for one, until in self._heard.ended.items() if until <= time.time()]
+            self._report(status_records.session_ended(session, until_s))
+            for one in over:
+                self._report(status_records.session_over(one))
+
+    def is_session_ended(self, session: str) -> bool:
+        """Whether some worker has reported that a session has ended."""
+        with self._lock:
+            return session in self._heard.ended
+
+    def answers(self) -> Mapping[str, KeptAnswer]:
+        """The answers to requests that are done once."""
+        with self._lock:
+            return dict(self._config.answers)
 
     def standing(self, connector: Connector) -> ConnectorState:
         """Return the states of a connector's tasks, wherever they run."""

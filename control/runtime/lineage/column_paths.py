@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from wrackline.schemas.kafka.board_records import Half, HalfBoard
-from wrackline.schemas.kafka.column_maps import ColumnMap, StoredMap, read_map
+from wrackline.schemas.kafka.board_records import Half
+from wrackline.schemas.kafka.column_maps import ColumnMap, MapLog, StoredMap, read_map
 
 _NOTHING: Final = ColumnMap("", ())
 
@@ -61,9 +61,9 @@ class ColumnSpan:
 MapsOfTable = tuple[Sequence[StoredMap], Sequence[StoredMap]]  # of the source half, of the target half
 
 
-def maps_of(halves: Mapping[Half, HalfBoard], column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
-    """Return the maps of all tables, of one, or of those that may have a column; a board must not be kept."""
-    logs = halves[Half.SOURCE].maps, halves[Half.TARGET].maps
+def maps_of(known: Mapping[Half, MapLog], column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
+    """Return the maps of all tables, of one, or of those that may have a column."""
+    logs = known[Half.SOURCE], known[Half.TARGET]
     names = [table] if table else sorted({one for log in logs for one in log.tables()})
     found = {name: (logs[0].of(name), logs[1].of(name)) for name in names}
     splits = [(column[:at], column[at + 1 :]) for at, letter in enumerate(column) if letter == "."]

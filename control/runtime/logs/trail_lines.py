@@ -4,7 +4,7 @@ In: records that anybody may have written.  Out: lines, oldest first; what is no
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,22 +26,25 @@ class LineChoice:
 
 def choose_lines(records: Iterable[bytes], choice: LineChoice) -> tuple[list[Mapping[str, Any]], int]:
     """Return the newest lines that fit, and how many older ones fit too."""
-    fitting = [line for line in _lines(records) if _fits(line, choice)]
+    lines = map(read_line, records)
+    fitting = [line for line in lines if line is not None and fits(line, choice)]
     shown = fitting[-choice.limit :]
     return shown, len(fitting) - len(shown)
 
 
-def _lines(records: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
-    for record in records:
-        try:
-            line = orjson.loads(record)
-        except orjson.JSONDecodeError:
-            continue
-        if isinstance(line, dict) and type(line.get("ts_ms")) is int and isinstance(line.get("line"), str):
-            yield line
+def read_line(record: bytes) -> Mapping[str, Any] | None:
+    """Read a record; None: it is no line."""
+    try:
+        line = orjson.loads(record)
+    except orjson.JSONDecodeError:
+        return None
+    if isinstance(line, dict) and type(line.get("ts_ms")) is int and isinstance(line.get("line"), str):
+        return line
+    return None
 
 
-def _fits(line: Mapping[str, Any], choice: LineChoice) -> bool:
+def fits(line: Mapping[str, Any], choice: LineChoice) -> bool:
+    """Whether a line is asked for."""
     level = _LEVELS.get(str(line.get("level")).upper(), logging.INFO)
     if level < _LEVELS[choice.level.upper()] or line["ts_ms"] < choice.since_ms:
         return False

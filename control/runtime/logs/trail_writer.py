@@ -46,6 +46,7 @@ class TrailWriter:
     ) -> None:
         self._client, self._topic, self._days, self._clock = client, topic, days, clock
         self._waiting: deque[bytes] = deque(maxlen=KEPT)
+        self._returned: list[bytes] = []  # that Kafka did not take, oldest first
         self._rate, self._lock, self._ending = LineRate(most), Lock(), Event()
         self._thread = Thread(target=self._run, name="trail", daemon=True)
         self._thread.start()
@@ -87,23 +88,21 @@ class TrailWriter:
     def _send(self, producer: Producer, *, last: bool) -> None:
         with self._lock:
             self._keep(self._rate.due(self._clock() + last))  # at the end, the second is taken for over
+            room = KEPT - len(self._waiting)  # newer lines have the place of the others
+            self._waiting.extendleft(reversed(self._returned[-room:] if room else []))
+            self._returned = []
         while self._waiting and len(producer) < KEPT:
             line = self._waiting.popleft()
             try:
                 producer.produce(self._topic, line, partition=0, on_delivery=partial(self._delivered, line))
             except BufferError:  # long lines fill the client's memory before there are so many
-                self._again(line)
+                self._returned.append(line)
                 break
         producer.poll(0)
 
     def _delivered(self, line: bytes, error: KafkaError | None, _: Message) -> None:
         if error is not None:
-            self._again(line)
-
-    def _again(self, line: bytes) -> None:
-        with self._lock:
-            if len(self._waiting) < KEPT:  # else newer lines have its place
-                self._waiting.appendleft(line)
+            self._returned.append(line)
 
 
 @contextmanager

@@ -5,5 +5,7 @@
     notice_settings   a pipeline's settings of notices
     notifier          looks at the boards, and sends, beside everything else
 
+    receivers         the addresses, each with its thread and with what waits for it
+
 In: the boards that a worker follows.  Out: requests to `notify.url`.  In a group only the coordinator sends.
 """

@@ -4,6 +4,7 @@
     unsupported_ddl  a table has stopped because the target can't take its new shape
     at_risk          the log that is still needed may be lost within a day
     letters          records of a table were set aside
+    slo              tables had more bad minutes than is promised
     recovered        what was noticed is no longer so
 
 In: both halves as they were reported.  Out: a notice when one of these begins, again after a while as long as
@@ -15,13 +16,15 @@ from typing import Final, NamedTuple
 
 from wrackline.consumers.batch.evolve import CANT_TAKE, NAME_TAKEN, SHAPE_CHANGED
 from wrackline.control.runtime.services.status import SILENT, half_trouble
+from wrackline.control.runtime.slo.slo_report import SloReport, broken_promise
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard, HalfState
 
-FAILED, UNSUPPORTED_DDL, AT_RISK, LETTERS, RECOVERED = (
+FAILED, UNSUPPORTED_DDL, AT_RISK, LETTERS, SLO, RECOVERED = (
     "failed",
     "unsupported_ddl",
     "at_risk",
     "letters",
+    "slo",
     "recovered",
 )
 _OF_SHAPE: Final = frozenset({SHAPE_CHANGED.code, CANT_TAKE.code, NAME_TAKEN.code})
@@ -43,15 +46,20 @@ class Notice(NamedTuple):
     about: str
     error: Document
     at_ms: int
+    over: str = ""  # the kind that was noticed, if it is recovered and nothing else of that kind stands
 
 
-def conditions(pipeline: str, halves: Mapping[Half, HalfBoard], at_ms: int) -> dict[Condition, Document]:
+def conditions(
+    pipeline: str, halves: Mapping[Half, HalfBoard], at_ms: int, slo: SloReport | None = None
+) -> dict[Condition, Document]:
     """Return all that needs somebody now, each with its error."""
-    return {
+    found = {
         condition: error
         for half in Half
         for condition, error in _of_half(pipeline, half, halves[half], at_ms)
     }
+    broken = None if slo is None else broken_promise(pipeline, slo)
+    return found if broken is None else {**found, Condition(SLO, "freshness"): broken}
 
 
 class NoticeRules:
@@ -72,9 +80,27 @@ class NoticeRules:
         for condition in self._noticed.keys() - now.keys():
             del self._noticed[condition]
             if RECOVERED in self._wanted:
-                error = {"code": "", "sentence": f"{condition.kind} no longer", "hint": ""}
-                made.append(Notice(self._pipeline, RECOVERED, condition.about, error, at_ms))
+                made.append(_recovery(self._pipeline, condition, now, at_ms))
         return made
+
+
+def recoveries(pipeline: str, now: Mapping[Condition, Document], at_ms: int) -> list[Notice]:
+    """Return a notice for each kind of which nothing stands, whether or not something did before."""
+    return [
+        _recovery(pipeline, Condition(kind, pipeline), now, at_ms)
+        for kind in (FAILED, UNSUPPORTED_DDL, AT_RISK, LETTERS)
+        if not _stands(kind, now)
+    ]
+
+
+def _recovery(pipeline: str, past: Condition, now: Mapping[Condition, Document], at_ms: int) -> Notice:
+    error = {"code": "", "sentence": f"{past.kind} no longer", "hint": ""}
+    over = "" if _stands(past.kind, now) else past.kind
+    return Notice(pipeline, RECOVERED, past.about, error, at_ms, over)
+
+
+def _stands(kind: str, now: Mapping[Condition, Document]) -> bool:
+    return any(one.kind == kind for one in now)
 
 
 def _of_half(pipeline: str, half: Half, known: HalfBoard, at_ms: int) -> Iterator[tuple[Condition, Document]]:

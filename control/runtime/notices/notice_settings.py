@@ -14,6 +14,7 @@ class NoticeSettings(NamedTuple):
     form: str
     wanted: frozenset[str]
     again_ms: int
+    routing_key: Secret | None = None  # of pagerduty
 
     @classmethod
     def of(cls, values: Values) -> Self | None:
@@ -26,4 +27,5 @@ class NoticeSettings(NamedTuple):
             values.text("notify.form"),
             frozenset(values.listed("notify.on")),
             values.integer("notify.again.ms"),
+            None if values.get("notify.routing.key") is None else values.secret("notify.routing.key"),
         )

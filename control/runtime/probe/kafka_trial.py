@@ -148,6 +148,7 @@ class KafkaTrial:
             put(b"last")
             self._after_ms = now_ms()
             producer.commit_transaction(PATIENCE_S)
+            reach("probe_committed")
         except KafkaException as exc:
             raise of_exception(exc, self._identity.transactional_id, self.topic) from exc
         finally:

@@ -29,7 +29,7 @@ def batch_rules(values: Values, kafka: Mapping[str, Value], schema_text: Callabl
 def _excluded(values: Values) -> Callable[[TableId], frozenset[ShapeChange]]:
     """Return what tells which changes a table does not follow; its truncates are not published at all."""
     lists, known = excluded_changes(values), {one.value: one for one in ShapeChange}
-    return lambda table: frozenset(known[name] for name in lists.of(table) if name in known)
+    return lambda table: frozenset(known[name] for name in lists.of_copy(table) if name in known)
 
 
 def most_letters(values: Values) -> int:

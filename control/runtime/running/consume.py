@@ -26,9 +26,11 @@ from wrackline.consumers.kafka.topic_offsets import Ends, TopicOffsets
 from wrackline.consumers.kafka.wish_topic import WishTopic
 from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.offset_poll import OffsetPoll, OffsetQuestions
-from wrackline.control.runtime.board.board_progress import followed_board, source_progress
+from wrackline.consumers.observe.slo_figures import SloFigures
+from wrackline.control.runtime.board.board_progress import followed_board, source_progress, source_rests
 from wrackline.control.runtime.board.board_writer import written_board
 from wrackline.control.runtime.board.gone_tables import beginnings, gone_tables
+from wrackline.control.runtime.board.half_standing import HalfStanding
 from wrackline.control.runtime.board.target_report import TargetReport
 from wrackline.control.runtime.ground.exits import Exit, exit_of_all
 from wrackline.control.runtime.ground.pipeline_access import group_of
@@ -49,6 +51,7 @@ from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka import schema_registry
 from wrackline.schemas.kafka.board_records import Half, HalfBoard, HalfState
 from wrackline.schemas.kafka.topic_names import internal_topics
+from wrackline.schemas.minutes.slo_terms import SloTerms
 from wrackline.schemas.pipelines.lineage_names import Located, Locating
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.pipelines.publication_settings import naming_of
@@ -65,17 +68,23 @@ def consume(
     once: bool,
     spark_log: Path | None,
     tell: Callable[[HalfState], None] = lambda _: None,
+    is_wished: Callable[[], bool] = lambda: False,
 ) -> Exit:
-    """Merge a pipeline that was found good, and return the exit code; `tell` gets each new state."""
+    """Merge a pipeline that was found good, and return the exit code; `tell` gets each new state.
+
+    `is_wished` says whether somebody wished that it rests, when it is asked to stop.
+    """
     values, kind = target_of(pipeline)
     check_boundaries(values)
     server = values.text("topic.prefix")
     figures = ConsumerFigures(server)
     log = log.bind(pipeline=values.text("name"))
-    teller, report = ConsumerLog(log, figures), TargetReport(kind, figures, tell)
+    teller, slo = ConsumerLog(log, figures), SloFigures(SloTerms.of(values), figures)
     with log_libraries(log, values.redactor.clean), ExitStack() as opened:
         opened.enter_context(sent_lines(values, Half.TARGET))
         boards = opened.enter_context(followed_board(values))
+        rests = source_rests(boards, values.text("name"))
+        report = TargetReport(kind, figures, HalfStanding(tell, is_wished), slo, rests)
         policy = Departures(DropRules.of(values), gone_tables(boards, values.text("name")), now_ms)
 
         def earlier(half: HalfBoard) -> None:
@@ -114,7 +123,7 @@ def consume(
         topic = internal_topics(group_of(values.text("name"))).wishes
         wishes = opened.enter_context(closing(WishTopic(client_settings(given), topic, figures.pause)))
         leaving = CopyRemover(policy, place, asks.marks, claim.hold)
-        loop = ConsumerLoop(values, place, figures, teller, report.begins, wishes, leaving)
+        loop = ConsumerLoop(values, place, figures, teller, report.begins, wishes, leaving, slo)
         failed = list(loop.drive(look, batches.merge, once=once))
         if once and look.nothing is not None:
             failed.append(look.nothing)

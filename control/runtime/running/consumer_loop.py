@@ -31,6 +31,7 @@ from wrackline.consumers.drive.upkeep_worker import Upkeep, UpkeepWorker
 from wrackline.consumers.kafka.topic_offsets import KAFKA_UNREACHABLE
 from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.metrics import families
+from wrackline.consumers.observe.slo_figures import SloFigures
 from wrackline.control.runtime.ground.scrape_port import HOST, METRICS, metrics_page, serve_pages
 from wrackline.control.runtime.ground.stop_signals import hear_resume_signal, hear_stop_signals
 from wrackline.control.runtime.ground.times import now_ms
@@ -55,6 +56,7 @@ class ConsumerLoop:
     begun: Callable[[], None] = lambda: None
     wishes: DriverWishes | None = None
     leaving: CopyRemover | None = None
+    slo: SloFigures | None = None
 
     def drive(self, look: PollEnds, merge: Merge, *, once: bool) -> Sequence[WracklineError]:
         """Merge until asked to stop, or once to where the topics are now; return what failed then."""
@@ -89,7 +91,7 @@ class ConsumerLoop:
         if not port:
             yield
             return
-        pages = {METRICS: metrics_page(lambda: families(self.figures))}
+        pages = {METRICS: metrics_page(lambda: families(self.figures, self.slo))}
         with serve_pages(port, pages, "consume.metrics.port"):
             self.teller.served(f"http://{HOST}:{port}{METRICS}")
             yield

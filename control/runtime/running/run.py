@@ -99,10 +99,12 @@ def run(
     tell: Tell = lambda _health, _error: None,
     wrong: TellWrong = lambda _tables: None,
     draw: Callable[[str], None] | None = None,
+    is_wished: Callable[[], bool] = lambda: False,
 ) -> None:
     """Run a pipeline that was found good; an error that needs an operator is raised.
 
-    `wrong` gets the tables that have an error, `draw` redraws the status line on a terminal.
+    `wrong` gets the tables that have an error, `draw` redraws the status line on a terminal.  `is_wished`
+    says whether somebody wished that it rests, when it is asked to stop.
     """
     values = pipeline.good()
     if pipeline.source is None:
@@ -122,7 +124,7 @@ def run(
             opened.enter_context(serve_pages(port, pages, "metrics.port"))
             url = f"http://{HOST}:{port}{METRICS}"
             log.info("metrics", line=f"metrics: {url}", url=url)
-        report = SourceReport(values, plugin.kind, measures, position_text(source))
+        report = SourceReport(values, plugin.kind, measures, position_text(source), is_wished)
 
         def hear(health: Health, error: Exception | None) -> None:
             report.health(health, error)

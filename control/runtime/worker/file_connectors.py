@@ -8,6 +8,7 @@ tasks' states here.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 import orjson
 from confluent_kafka.admin import AdminClient
@@ -19,7 +20,9 @@ from wrackline.control.runtime.rest.model.connect_documents import (
     ConnectorState,
 )
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GroupMember
-from wrackline.control.runtime.services.offsets import PastPosition, open_offsets
+from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
+from wrackline.control.runtime.rest.routes.connector_routes import BY_FILE
+from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove, open_offsets
 from wrackline.control.runtime.worker.pipeline_tasks import runs_target, task_key, task_numbers
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.kafka.client import Client
@@ -67,6 +70,11 @@ class FileConnectors:
         pipeline = self._pipelines[name]
         return pipeline.registry.shown(pipeline.given)
 
+    def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
+        """Return the settings that a pipeline runs with."""
+        pipeline = self._pipelines[name]
+        return settings_in_force(pipeline, pipeline.given)
+
     def standing(self, name: str) -> ConnectorState:
         """Return the states of its processes; a name that there is not is refused."""
         if name not in self._pipelines:
@@ -97,6 +105,11 @@ class FileConnectors:
         """Return the positions that were kept."""
         with open_offsets(self._pipelines[name]) as opened:
             return opened.history()
+
+    def rewind(self, name: str, to: datetime, *, as_new: bool, dry_run: bool) -> Sequence[PlannedMove]:
+        """Refuse: what a file defines is edited by `wrackline offsets`."""
+        del name, to, as_new, dry_run
+        raise BY_FILE(method="POST of a rewind")
 
 
 def existing_topics(pipeline: Pipeline) -> Sequence[str]:

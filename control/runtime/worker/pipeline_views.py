@@ -25,12 +25,16 @@ from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE, NO_TARG
 from wrackline.control.runtime.services.signalling import send_signal
 from wrackline.control.runtime.services.status import PipelineStatus, pipeline_status
 from wrackline.control.runtime.services.table_wishes import send_wish
+from wrackline.control.runtime.slo.slo_report import SloReport, slo_report
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.kafka.client import Client
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
+from wrackline.schemas.kafka.past.error_days import ErrorCount, ErrorDay
 from wrackline.schemas.kafka.receipts import Receipt
 from wrackline.schemas.kafka.wish_records import TableWish
+from wrackline.schemas.minutes.minute_records import MINUTE_MS
+from wrackline.schemas.minutes.slo_terms import SloTerms
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.settings_registry import Values
@@ -65,6 +69,7 @@ class Followed(NamedTuple):
     server: str = ""  # what its topics begin with
     logs: str | None = None  # the topic of its lines
     notices: NoticeSettings | None = None
+    slo: SloTerms | None = None
 
 
 class BoardView(NamedTuple):
@@ -73,6 +78,14 @@ class BoardView(NamedTuple):
     followed: Followed
     halves: Mapping[Half, HalfBoard]
     history: PipelineHistory
+    slo: SloReport | None = None  # as of the last minute
+
+
+class ViewVersion(NamedTuple):
+    """Of all that a page of a pipeline is made of; `figures` change more often than the states."""
+
+    states: int
+    figures: tuple[int, int]
 
 
 class WorkerViews:
@@ -92,6 +105,7 @@ class WorkerViews:
         self.letters = LetterDesk(working_on_letters)
         self._followed: dict[str, Followed] = {}
         self._histories: dict[str, PipelineHistory] = {}
+        self._slos: dict[str, SloReport] = {}
         self._lock = Lock()
         self.quick = AnswerCache(PATIENCE_S, longest=0)  # rows' values must not stay in memory
 
@@ -105,28 +119,52 @@ class WorkerViews:
         with self._boards.held(name) as halves:
             return pipeline_status(name, halves, now_ms(), has_target=has_target)
 
+    def version(self, name: str) -> ViewVersion:
+        """Return numbers that are others once a pipeline's board says something else."""
+        self._follow(name)
+        board, history = self._boards.version(name), self._histories.get(name)
+        return ViewVersion(board.states, (board.all, 0 if history is None else history.last_ms))
+
     @contextmanager
     def board(self, name: str) -> Iterator[BoardView]:
         """Yield a pipeline's board as it is now."""
         followed = self._follow(name)
         with self._boards.held(name) as halves:
-            yield BoardView(followed, halves, self._histories.setdefault(name, PipelineHistory()))
+            history = self._histories.setdefault(name, PipelineHistory())
+            yield BoardView(followed, halves, history, self._slos.get(name))
 
     def receipts(self, name: str) -> Sequence[Receipt]:
         """Return a pipeline's newest requests, the newest first."""
         self._follow(name)
         return self._boards.receipts(name)
 
+    def errors(self, name: str) -> Mapping[Half, Sequence[tuple[ErrorDay, ErrorCount]]]:
+        """Return how often each half has logged each error on each day."""
+        self._follow(name)
+        return self._boards.errors(name)
+
     def lines(self, name: str) -> Sequence[bytes] | None:
         """Return the newest lines of both halves, oldest first; None: they are not sent."""
         topic = self._follow(name).logs
         return None if topic is None else self._boards.lines(topic)
 
+    def numbered_lines(self, name: str) -> Sequence[tuple[int, bytes]] | None:
+        """Return the same with their offsets."""
+        topic = self._follow(name).logs
+        return None if topic is None else self._boards.numbered_lines(topic)
+
     def column_maps(self, name: str, column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
         """Return a table's maps of columns, or those of the tables that may have a column."""
         self._follow(name)
-        with self._boards.held(name) as halves:
-            return maps_of(halves, column, table)
+        return maps_of(self._boards.maps(name), column, table)
+
+    def slo(self, name: str) -> SloReport | None:
+        """Return how a pipeline's promise went until now; None: it promises nothing."""
+        terms = self._follow(name).slo
+        if terms is None:
+            return None
+        with self._boards.held(name, past=True) as halves:
+            return slo_report(halves[Half.TARGET], terms, now_ms())
 
     def wish_table(self, name: str, table: str, wish: TableWish, by: str) -> None:
         """Write a wish for a table that the board knows."""
@@ -176,16 +214,27 @@ class WorkerViews:
             for name in self._followed.keys() - set(names):
                 self._leave_lines(self._followed.pop(name))
                 self._histories.pop(name, None)
+                self._slos.pop(name, None)
                 self._notifier.forget(name)
                 self._boards.leave(name)
             followed = list(self._followed)
         for name in filter(self._boards.is_read, followed):
             history, at_ms = self._histories.setdefault(name, PipelineHistory()), now_ms()
             if history.is_due(at_ms):
+                self._judge(name, at_ms)
                 with self._boards.held(name) as halves:
                     history.add(summarise(halves, at_ms))
                     if (settings := self._followed.get(name)) is not None:
-                        self._notifier.look(name, settings.notices, halves, at_ms)
+                        self._notifier.look(name, settings.notices, halves, at_ms, self._slos.get(name))
+
+    def _judge(self, name: str, at_ms: int) -> None:
+        """Count the minutes again when there is one more: with many tables that takes a moment."""
+        known, followed = self._slos.get(name), self._followed.get(name)
+        if followed is None or followed.slo is None:
+            self._slos.pop(name, None)
+        elif known is None or known.at_ms // MINUTE_MS != at_ms // MINUTE_MS or known.terms != followed.slo:
+            with self._boards.held(name, past=True) as halves:
+                self._slos[name] = slo_report(halves[Half.TARGET], followed.slo, at_ms)
 
     def _good(self, name: str) -> Values:
         if name not in self._pipelines.names():
@@ -206,7 +255,13 @@ class WorkerViews:
                     self._leave_lines(known)
                 server, lines = values.text("topic.prefix"), logs_topic(values)
                 known = self._followed[name] = Followed(
-                    version, pipeline.source or "", pipeline.target, server, lines, NoticeSettings.of(values)
+                    version,
+                    pipeline.source or "",
+                    pipeline.target,
+                    server,
+                    lines,
+                    NoticeSettings.of(values),
+                    SloTerms.of(values),
                 )
                 if lines is not None:
                     client = Client(values.below("kafka."), values.integer("max.row.bytes"))

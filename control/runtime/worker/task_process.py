@@ -70,7 +70,7 @@ def _run(pipeline: Callable[[], Pipeline], task: int, line: socket.socket) -> No
 
     try:
         if task == SOURCE_TASK:
-            run(pipeline(), log, tell=tell, wrong=wrong)
+            run(pipeline(), log, tell=tell, wrong=wrong, is_wished=lifeline.rests)
         else:
             _consume(pipeline(), log, lifeline)
     except UnfitFile as unfit:
@@ -92,4 +92,4 @@ def _consume(pipeline: Pipeline, log: Log, lifeline: Lifeline) -> None:
         if state in _TARGET_STATES:
             lifeline.tell({"state": _TARGET_STATES[state].value})
 
-    consume(pipeline, log, once=False, spark_log=None, tell=tell)
+    consume(pipeline, log, once=False, spark_log=None, tell=tell, is_wished=lifeline.rests)

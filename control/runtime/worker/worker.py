@@ -158,6 +158,7 @@ def serve_rest(
     from wrackline.control.runtime.rest.access import audit_routes  # noqa: PLC0415
     from wrackline.control.runtime.rest.access.audit import Audit  # noqa: PLC0415
     from wrackline.control.runtime.rest.contexts import app_routes, context_routes  # noqa: PLC0415
+    from wrackline.control.runtime.rest.model.kept_answers import AnswersInMemory  # noqa: PLC0415
     from wrackline.control.runtime.rest.routes import (  # noqa: PLC0415
         connector_routes,
         event_routes,
@@ -174,6 +175,7 @@ def serve_rest(
     from wrackline.control.runtime.rest.routes import view_routes as own_looks  # noqa: PLC0415
     from wrackline.control.runtime.rest.server.endpoint import open_endpoint  # noqa: PLC0415
     from wrackline.control.runtime.rest.server.forward import Forward  # noqa: PLC0415
+    from wrackline.control.runtime.rest.server.once import Once  # noqa: PLC0415
     from wrackline.control.runtime.rest.server.tls import client_tls  # noqa: PLC0415
 
     routes: tuple[APIRouter, ...] = (
@@ -194,12 +196,11 @@ def serve_rest(
         app_routes.routes(crew, group),
         *more,
     )
-    within = [Middleware(Audit, put=reports.put)]
+    within = [Middleware(Once, answers=group or AnswersInMemory()), Middleware(Audit, put=reports.put)]
     if group is not None:
         within.insert(0, Middleware(Forward, elsewhere=group.elsewhere, tls=client_tls(rest)))
     cluster = None if group is None else group.cluster
-    secret = None if group is None else group.session_secret
-    with open_endpoint(rest, routes, reports.tell, within, cluster=cluster, session_secret=secret) as door:
+    with open_endpoint(rest, routes, reports.tell, within, cluster=cluster, shared=group) as door:
         yield door
 
 

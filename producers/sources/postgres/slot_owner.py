@@ -1,35 +1,66 @@
-"""Which pipeline a replication slot belongs to, as far as the server can know it.
+"""Which pipeline a replication slot belongs to, as far as anything shows it.
 
-A slot has no comment.  But a slot that is named after a pipeline, which is the default without `slot.name`,
-is that pipeline's if a publication of the database says that it was made for the pipeline.  A pipeline
-without a position would take such a slot from where the other stopped, and the other could never continue.
+A slot has no comment, and any pipeline can name it in `slot.name`.  Two things show whose it is: the position
+that another pipeline has stored in the same Kafka, which names the slot and the server; and a publication of
+the database that was made for a pipeline whose own slot has this name.  A pipeline without a position in the
+slot would take it from where the other stopped, and the other could never continue.
 """
 
+import shlex
+from collections.abc import Callable, Iterable
+
+from wrackline.producers.contract.source_plugin import NeighbourPosition
 from wrackline.producers.sources.postgres.connect.connect import Connection
 from wrackline.producers.sources.postgres.connect.quoting import identifier, own_slot
 from wrackline.producers.sources.postgres.follow.publication import sign
 from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.kafka.offsets_records import canonical_json
 
 SLOT_OF_ANOTHER = define(
     "pg.slot_of_another",
     OperatorNeeded,
-    "replication slot {slot} is that of pipeline {other}: publication {publication} was made for it; this"
-    " pipeline has no position in the slot, and would leave the other one without its log",
-    hint="take slot.name out, so that this pipeline has a slot of its own; or, if {other} is not going to run"
-    " again: COMMENT ON PUBLICATION {publication} IS NULL",
+    "replication slot {slot} is that of pipeline {other}: {evidence}; this pipeline has no position in the"
+    " slot, and would leave the other one without its log",
+    hint="give this pipeline a slot of its own: slot.name = '{free}'; or, if it continues for {other}, which"
+    " is not going to run again, set the same publication.name, and: {take_over}",
 )
 
 _MADE_FOR = sign("")
+_SYSTEM = """
+SELECT system_identifier::text FROM pg_control_system()
+WHERE EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = %s)"""
 _SIGNED = """
 SELECT p.pubname::text, obj_description(p.oid, 'pg_publication')
 FROM pg_publication p
-WHERE EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = %s)
-  AND starts_with(obj_description(p.oid, 'pg_publication'), %s)"""
+WHERE starts_with(obj_description(p.oid, 'pg_publication'), %s)"""
 
 
-def refuse_anothers(connection: Connection, slot: str, pipeline: str) -> None:
+def refuse_anothers(
+    connection: Connection, slot: str, pipeline: str, neighbours: Callable[[], Iterable[NeighbourPosition]]
+) -> None:
     """Raise if the slot exists and is known to be another pipeline's."""
-    for publication, comment in connection.execute(_SIGNED, [slot, _MADE_FOR]).fetchall():
-        other = str(comment).removeprefix(_MADE_FOR)
+    row = connection.execute(_SYSTEM, [slot]).fetchone()
+    if row is None:
+        return
+    own = own_slot(pipeline)
+    free = own if own != slot else f"{slot[:61]}_2"
+    for other, topic, saved in neighbours():
+        if other != pipeline and saved.get("slot") == slot and saved.get("system", row[0]) == row[0]:
+            raise SLOT_OF_ANOTHER(
+                slot=slot,
+                other=other,
+                evidence=f"its position in topic {topic} was read from there",
+                free=free,
+                take_over="wrackline offsets set <pipeline.toml>"
+                f" {shlex.quote(canonical_json(saved).decode())}",
+            )
+    for publication, comment in connection.execute(_SIGNED, [_MADE_FOR]).fetchall():
+        other, name = str(comment).removeprefix(_MADE_FOR), identifier(str(publication))
         if other != pipeline and own_slot(other) == slot:
-            raise SLOT_OF_ANOTHER(slot=slot, other=other, publication=identifier(str(publication)))
+            raise SLOT_OF_ANOTHER(
+                slot=slot,
+                other=other,
+                evidence=f"publication {name} was made for it",
+                free=free,
+                take_over=f"COMMENT ON PUBLICATION {name} IS NULL",
+            )

@@ -149,6 +149,7 @@ class PgSource:
         listed = tables if signal_table is None else [*tables, signal_table]
         skipped = settings.listed("skipped.operations")
         with self._connection.lend() as connection:
+            self._refuse_anothers(connection, saved)
             catalogue = self._catalogue_over(connection)
             unfit = publication_fit.unfit(connection, name, listed, skipped, self._rules, catalogue)
             for table, error in unfit.items():
@@ -159,8 +160,6 @@ class PgSource:
                 connection, name, fit, mode, resumed=saved is not None, made_for=settings.text("name")
             )
             begins = slot_health.begins(saved, self._slot)
-            if begins is None:
-                slot_owner.refuse_anothers(connection, self._slot, settings.text("name"))
             failover = settings.flag("slot.failover")
             start = slot.ensure_slot(self._server, connection, self._slot, begins, failover=failover)
         epoch = None if saved is None else slot_health.fresh_epoch(saved)
@@ -232,9 +231,13 @@ class PgSource:
 
     def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
         """Put a position into an epoch of its own."""
-        made = slot_health.anew(saved, newest, self._slot_of(saved or newest))
-        own = quoting.slot_name(self._settings)
-        return made if self._slot == own else {**made, "slot": self._slot}
+        return slot_health.anew(saved, newest, self._slot_of(saved or newest))
+
+    def refuse_anothers(self, partition: SourcePartition, saved: Saved | None) -> None:
+        """Raise if the slot is known to be another pipeline's."""
+        self._slot_of(saved)
+        with self._connection.lend() as connection:
+            self._refuse_anothers(connection, saved)
 
     def lost(self, error: WracklineError) -> SourcePartition | None:
         """Return the partition if the log is another log, or lacks a part."""
@@ -262,6 +265,11 @@ class PgSource:
             ends.callback(self._connection.close)
             ends.callback(self._heartbeat.close)
             ends.callback(self._opened.close)  # first, because the last is called first
+
+    def _refuse_anothers(self, connection: Connection, saved: Saved | None) -> None:
+        if saved is None or saved.get("slot") != self._slot:
+            name = self._settings.text("name")
+            slot_owner.refuse_anothers(connection, self._slot, name, self._around.neighbours)
 
     def _slot_of(self, saved: Saved | None) -> str:
         """Return the slot of a position, and use that slot from here on."""

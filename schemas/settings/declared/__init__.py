@@ -4,7 +4,7 @@ In: nothing.  Out: `Declared` values, which the settings registry reads a config
 that only one database or target understands are declared in that plug-in's `config.py`.
 
     core_settings.py           adds up all others, with those that belong to no other file
-    consume_settings.py        merging into the target, and Spark
+    consume_settings.py        merging into the target, Spark, and how old copies may be
     snapshot_settings.py       reading existing rows
     source_settings.py         what several sources declare alike
     target_settings.py         the target: its kind, changes of shape, and what a table keeps

@@ -2,12 +2,12 @@
 
 A setting that Kafka Connect or Spark has a name for has the same name here.  All other Spark settings are
 passed on as they are, except those that make the values right: the zone, the case of names, the rules of a
-cast, and how Spark reads names and texts in a statement.
+cast, and how Spark reads names and texts in a statement.  How old copies may be is promised here too.
 """
 
 from wrackline.schemas.redaction import Secret
 from wrackline.schemas.settings import passthrough
-from wrackline.schemas.settings.setting import Importance, Setting
+from wrackline.schemas.settings.setting import Importance, Requirement, Setting
 from wrackline.schemas.settings.value_kinds import SettingKind, Value, at_least, between, matching, one_of
 
 _LONGEST_WAIT = 86_400_000
@@ -189,3 +189,37 @@ CONSUME = (
         judged=passthrough.SPARK,
     ),
 )
+
+_FRESHNESS = "Freshness"
+SLO = (
+    Setting(
+        "slo.minutes",
+        SettingKind.INT,
+        "How old the copy of a table may be: a minute is bad if at some time in it the copy is complete only"
+        " as the database was longer ago. Without it minutes are not counted, and the earlier ones are"
+        " forgotten.",
+        None,
+        Importance.MEDIUM,
+        _FRESHNESS,
+        validator=between(1, 1_440),
+    ),
+    Setting(
+        "slo.percent",
+        SettingKind.DOUBLE,
+        "How many percent of a table's minutes are to be good.",
+        "99",
+        Importance.LOW,
+        _FRESHNESS,
+        validator=between(50, 100),
+    ),
+    Setting(
+        "slo.window.days",
+        SettingKind.INT,
+        "The number of days over which the percentage is judged; older minutes are forgotten.",
+        "30",
+        Importance.LOW,
+        _FRESHNESS,
+        validator=between(1, 90),
+    ),
+)
+SLO_NEEDS = (Requirement("slo.minutes", "target.kind"),)

@@ -5,7 +5,7 @@ Settings that only one database or target understands are declared in that plug-
 """
 
 from wrackline.schemas.events.unavailable import placeholder_fault
-from wrackline.schemas.settings.declared.consume_settings import CONSUME
+from wrackline.schemas.settings.declared.consume_settings import CONSUME, SLO, SLO_NEEDS
 from wrackline.schemas.settings.declared.guardrail_settings import GUARDRAIL
 from wrackline.schemas.settings.declared.handling_mode_settings import MODES
 from wrackline.schemas.settings.declared.kafka_client_settings import KAFKA_CLIENT
@@ -498,6 +498,7 @@ CORE = Declared(
         *_METRICS,
         *LINEAGE,
         *NOTIFY,
+        *SLO,
         *TARGET,
         *KEEPING,
         *DROPPING,
@@ -505,7 +506,7 @@ CORE = Declared(
         *KAFKA_CLIENT.settings,
     ),
     at_most=KAFKA_CLIENT.at_most,
-    needs=(*KAFKA_CLIENT.needs, *SNAPSHOT_NEEDS, *LINEAGE_NEEDS, *NOTIFY_NEEDS),
+    needs=(*KAFKA_CLIENT.needs, *SNAPSHOT_NEEDS, *LINEAGE_NEEDS, *NOTIFY_NEEDS, *SLO_NEEDS),
     exclusive=(
         *((f"{what}.include.list", f"{what}.exclude.list") for what in ("schema", "table", "column")),
         EXCLUSIVE,

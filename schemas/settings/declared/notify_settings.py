@@ -11,7 +11,8 @@ from wrackline.schemas.settings.value_kinds import (
 )
 
 _GROUP = "Notices"
-_KINDS = ("failed", "unsupported_ddl", "at_risk", "letters", "recovered")
+_FORMS = ("json", "slack", "pagerduty")
+_KINDS = ("failed", "unsupported_ddl", "at_risk", "letters", "slo", "recovered")
 
 NOTIFY = (
     Setting(
@@ -39,7 +40,8 @@ NOTIFY = (
         SettingKind.LIST,
         "The changes that are noticed. failed: a half has failed or says nothing, or a table has stopped."
         " unsupported_ddl: a table has stopped because of its new shape. at_risk: the log may be lost within"
-        " a day. letters: records were set aside. recovered: one of these is over.",
+        " a day. letters: records were set aside. slo: a table had more bad minutes than slo.percent allows."
+        " recovered: one of these is over.",
         ",".join(_KINDS),
         Importance.LOW,
         _GROUP,
@@ -58,12 +60,25 @@ NOTIFY = (
     Setting(
         "notify.form",
         SettingKind.STRING,
-        "What is posted: json for programs, slack for a channel's webhook.",
+        "What is posted: json for programs, slack for a channel's webhook, pagerduty for PagerDuty's Events"
+        " API v2, https://events.pagerduty.com/v2/enqueue.",
         "json",
         Importance.LOW,
         _GROUP,
-        validator=one_of("json", "slack"),
-        recommended=("json", "slack"),
+        validator=one_of(*_FORMS),
+        recommended=_FORMS,
+    ),
+    Setting(
+        "notify.routing.key",
+        SettingKind.PASSWORD,
+        "The integration key of PagerDuty's service, of notify.form = pagerduty.",
+        None,
+        Importance.LOW,
+        _GROUP,
+        validator=not_empty,
     ),
 )
-NOTIFY_NEEDS = (Requirement("notify.secret", "notify.url"),)
+NOTIFY_NEEDS = (
+    Requirement("notify.secret", "notify.url"),
+    Requirement("notify.form", "notify.routing.key", when=("pagerduty",)),
+)

@@ -9,17 +9,21 @@ from wrackline.schemas.tables.types import Kind as TypeKind
 INSTANTS = MappingProxyType(  # by timestamptz.handling.mode
     {"string": TypeKind.ZONED_TIMESTAMP, "micros": TypeKind.INSTANT_MICROS}
 )
+_NAMINGS = ("wrackline", "debezium", "wrackline_unicode", "debezium_unicode")
 NAMING = Setting(
     "topic.naming",
     SettingKind.STRING,
     "How a table's topic is named after topic.prefix. wrackline: database.schema.table. debezium:"
-    " schema.table, in MySQL and MariaDB database.table, for pipelines that move from Debezium. It can't be"
-    " changed once the pipeline has published.",
+    " schema.table, in MySQL and MariaDB database.table, for pipelines that move from Debezium. In both, each"
+    " character that Kafka does not allow becomes _, and tables that would then share a topic are refused."
+    " wrackline_unicode, debezium_unicode: the same, but such a character becomes _uxxxx, so that tables with"
+    " different names have different topics; wrackline init sets it. Once a table is published, the name of"
+    " its topic can't be changed.",
     "wrackline",
     Importance.LOW,
     "Pipeline",
-    validator=one_of("wrackline", "debezium"),
-    recommended=("wrackline", "debezium"),
+    validator=one_of(*_NAMINGS),
+    recommended=_NAMINGS,
 )
 ACTION_NEEDS = Requirement("heartbeat.action.query", "heartbeat.interval.ms")
 

@@ -13,7 +13,16 @@ from wrackline.schemas.settings.value_kinds import (
     regular_expression,
 )
 
-CHANGES = ("ADD_COLUMN", "DROP_COLUMN", "RENAME_COLUMN", "ALTER_TYPE", "TRUNCATE_TABLE")
+DROP_TABLE, RENAME_TABLE, TRUNCATE_TABLE = "DROP_TABLE", "RENAME_TABLE", "TRUNCATE_TABLE"
+CHANGES = (
+    "ADD_COLUMN",
+    "DROP_COLUMN",
+    "RENAME_COLUMN",
+    "ALTER_TYPE",
+    DROP_TABLE,
+    RENAME_TABLE,
+    TRUNCATE_TABLE,
+)
 _PATTERNS = each(regular_expression)
 
 KEEPING = (
@@ -140,8 +149,10 @@ TARGET = (
         "target.schema.change.exclude",
         SettingKind.LIST,
         "Changes that no table of the target follows, whatever target.schema.change.behavior says:"
-        " ADD_COLUMN, DROP_COLUMN, RENAME_COLUMN, ALTER_TYPE, TRUNCATE_TABLE. A truncate is then not"
-        " published. A table stops where the old type of a column does not hold all values of the new one.",
+        " ADD_COLUMN, DROP_COLUMN, RENAME_COLUMN, ALTER_TYPE, DROP_TABLE, RENAME_TABLE, TRUNCATE_TABLE. The"
+        " copy of a table that is dropped or renamed then stays, unless target.drop.behavior.<table> says"
+        " otherwise. A truncate is then not published. A table stops where the old type of a column does not"
+        " hold all values of the new one.",
         "none",
         Importance.LOW,
         "Target",

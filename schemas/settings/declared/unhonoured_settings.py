@@ -142,10 +142,10 @@ UNHONOURED = (
     *(
         NotHonoured(
             name,
-            "no name is escaped as _uXXXX: each character that Avro does not allow becomes _, and where two"
-            " names would then be one, that table is refused",
-            "write avro; the database's own name of a column is wrackline.name in the schema. Of two columns"
-            " that fall together rename one, or leave it out: column.exclude.list",
+            "a name is escaped as _uXXXX only where two columns would have one name: else each character that"
+            " Avro does not allow becomes _",
+            "write avro; the database's own name of a column is wrackline.name in the schema. For topics, and"
+            ' the schemas that are named after them: topic.naming = "wrackline_unicode"',
             refused=True,
             done=("avro",),
             mild=("none",),

@@ -37,14 +37,15 @@ def test_a_killed_trial_leaves_nothing_behind_the_next_one(
     assert assess(world, "probe_slot").returncode == -signal.SIGKILL
     wait_until(lambda: not world.slots())  # it ends with its session
     assert not world.topics()
-    for place in ("probe_topic", "probe_open"):
+    for place in ("probe_topic", "probe_open", "probe_committed"):
         assert assess(world, place).returncode == -signal.SIGKILL
         assert world.topics() == {f"wrackline-{name}-probe"}, "or nothing was killed"
     assert assess(world, "probe_subject").returncode == -signal.SIGKILL
     assert not world.topics()
     assert subjects(registry, name), "or nothing was killed"
+    assert assess(world, "probe_committed").returncode == -signal.SIGKILL
     done = orjson.loads(assess(world).stdout)
-    assert all(one["ok"] for one in done["trials"]), done
+    assert all(one["ok"] for one in done["trials"]), "what was left is not read back"
     assert (world.slots(), world.topics(), subjects(registry, name)) == ([], set(), set())
 
 

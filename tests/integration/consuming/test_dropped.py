@@ -12,8 +12,9 @@ RULES = """
 drop.behavior = "drop"
 "drop.behavior.public.aside" = "rename"
 drop.after.ms = 0
+"schema.change.exclude.public.last" = "DROP_TABLE"
 """
-TABLES = ("orders", "away", "aside", "kept", "old")
+TABLES = ("orders", "away", "aside", "kept", "last", "old")
 
 
 def names(world: World) -> set[str]:
@@ -43,12 +44,12 @@ def test_drops_and_renames_reach_the_copy_as_the_settings_and_an_operator_say(wo
 
     command = ["table", "keep", str(world.consumer_file), "public.kept"]
     assert run_command(command, env=environment()).returncode == 0
-    world.sql.execute("INSERT INTO away VALUES (3); DROP TABLE away, aside, kept")
+    world.sql.execute("INSERT INTO away VALUES (3); DROP TABLE away, aside, kept, last")
     world.sql.execute("ALTER TABLE old RENAME TO new; INSERT INTO new VALUES (3)")
     wait_until(lambda: names(world).isdisjoint({"away", "aside", "old"}), patience=SPARK_PATIENCE)
     found = copies(world)
     (aside,) = (name for name in found if name.startswith("aside__dropped_"))
-    assert found == {"orders": 2, "kept": 2, "new": 3, aside: 2}
+    assert found == {"orders": 2, "kept": 2, "last": 2, "new": 3, aside: 2}
     assert consuming.told("gone", table=f"{world.database.name}.public.kept")["kept"] is True
 
     def shown() -> str:

@@ -12,13 +12,18 @@ import pytest
 
 from tests.integration.consuming.world import SPARK_PATIENCE, World
 from tests.integration.running.test_worker import Working, asked
-from tests.integration.running.world import wait_until
+from tests.integration.running.world import environment, wait_until
+from wrackline.control.runtime.board.board_reader import read_board
+from wrackline.control.runtime.check.pipeline_file import good_pipeline
+from wrackline.schemas.kafka.board_records import Half
 
 pytestmark = pytest.mark.servers
 
 
 @pytest.fixture
-def working(world: World, tmp_path: Path) -> Iterator[Working]:
+def working(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Working]:
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
     made = Working(tmp_path, world.consumer_file, "--rest-port", "0")
     yield made
     if made.process.poll() is None:
@@ -42,6 +47,12 @@ def java_of(pid: int) -> list[int]:
         more = below | {int(own) for own, parent, _ in rows if int(parent) in below}
         below, grown = more, more != below
     return [int(own) for own, _, name in rows if int(own) in below and name == "java"]
+
+
+def wished(world: World) -> tuple[bool, ...]:
+    """Whether both halves have ended because somebody wished it, as they reported last."""
+    board = read_board(good_pipeline(world.consumer_file).good())
+    return tuple(bool(board.half(world.prefix, half).report["wished"]) for half in Half)
 
 
 def age_ms(url: str, table: str) -> int:
@@ -105,6 +116,7 @@ def test_a_worker_runs_both_halves(world: World, working: Working) -> None:
     wait_until(
         lambda: asked(f"{url}/tables")[1]["errors"].get("target", {}).get("code") == "status.has_ended"
     )
+    assert wished(world) == (True, True)
     world.insert(7, 9)
     assert sends("PUT", f"{url}/tasks/1/resume") == 202
     wait_until(lambda: tasks() == [(0, "PAUSED"), (1, "RUNNING")], patience=SPARK_PATIENCE)
@@ -116,4 +128,5 @@ def test_a_worker_runs_both_halves(world: World, working: Working) -> None:
     assert len(working.told(world.prefix, "RUNNING")) == 2
     java = java_of(working.process.pid)
     assert working.stop() == 0
+    assert wished(world) == (False, False), "a worker that ends is no wish"
     assert not any(Path(f"/proc/{one}").exists() for one in java)

@@ -103,8 +103,8 @@ class GroupWorld:
             sql.SQL("CREATE ROLE {} LOGIN SUPERUSER REPLICATION PASSWORD {}").format(role, password)
         )
 
-    def start(self, *flags: str) -> Worker:
-        """Start a worker, with more flags."""
+    def start(self, *flags: str, **variables: str) -> Worker:
+        """Start a worker, with more flags and variables."""
         file = self.folder / "group.toml"
         file.write_text(
             FILE.format(
@@ -114,7 +114,8 @@ class GroupWorld:
         said = self.folder / f"said-{len(self.workers)}"
         with said.open("wb") as out:
             command = ["worker", "--json", "--group", str(file), "--rest-port", "0", *flags]
-            process = Forked(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
+            around = {**environment(), **variables}
+            process = Forked(command, stdout=out, stderr=subprocess.STDOUT, env=around)
         self.workers.append(Worker(process, said))
         return self.workers[-1]
 

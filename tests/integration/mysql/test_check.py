@@ -259,7 +259,7 @@ def test_a_check_does_not_disconnect_a_log_reader_with_one_of_our_server_ids(odd
     reader = server.connect()
     [status] = query_dicts(reader, facts_of(reader).log_status)
     query_dicts(reader, "SET @master_binlog_checksum = 'CRC32', @source_binlog_checksum = 'CRC32'")
-    # without it MariaDB ends a reader at the first XA transaction, which earlier tests may have left in this file
+    # without it MariaDB ends a reader at the first XA transaction, which earlier tests may have left there
     query_dicts(reader, "SET @mariadb_slave_capability = 4")
     asked = struct.pack("<IHI", 4, 0, getattr(server, number)) + str(status["File"]).encode()
     reader._execute_command(COMMAND.COM_BINLOG_DUMP, asked)  # type: ignore[attr-defined]

@@ -11,20 +11,24 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 
 from tests.fixtures.prepared import Forked
 from tests.integration.running.world import CANARY, World, environment, wait_until
 from wrackline.consumers.kafka.client_settings import client_settings
 from wrackline.consumers.kafka.wish_topic import WishTopic
+from wrackline.control.runtime.board.board_changes import HalfLook, LookScope
 from wrackline.control.runtime.board.board_follower import BoardFollower
-from wrackline.control.runtime.board.board_reader import board_slot
+from wrackline.control.runtime.board.board_reader import board_slot, read_records
+from wrackline.control.runtime.board.board_writer import written_board
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
 from wrackline.control.runtime.ground.pipeline_access import group_of
 from wrackline.control.runtime.logs.sent_lines import logs_topic
 from wrackline.control.runtime.logs.trail_writer import open_trail
 from wrackline.control.runtime.services.table_wishes import send_wish
 from wrackline.producers.kafka.client import Client
-from wrackline.schemas.kafka.board_records import BoardKey, Half, HalfBoard, HalfState, encode
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.board_records import BoardKey, Half, HalfBoard, HalfState, encode, parse_key
 from wrackline.schemas.kafka.receipts import RequestState
 from wrackline.schemas.kafka.topic_names import internal_topics
 from wrackline.schemas.kafka.wish_records import TableWish
@@ -107,6 +111,12 @@ def test_a_failure_is_on_the_board_with_its_hint(world: World, follower: BoardFo
     assert error["hint"]
     told: Any = json.loads(world.command("status", "--json").stdout)
     assert told["log"]["error"]["code"] == error["code"]
+
+    def counts() -> dict[str, str]:
+        return {about.code: one.sentence for about, one in follower.errors(world.prefix)[Half.SOURCE]}
+
+    wait_until(lambda: error["code"] in counts())
+    assert counts()[error["code"]] == error["sentence"]
     world.sql.execute(f'ALTER ROLE "{world.user}" SUPERUSER')
 
 
@@ -184,3 +194,39 @@ def test_what_a_half_logs_is_followed_and_kept_while_kafka_is_asked(
     assert events().count("many") < 80
     follower.leave_lines(topic)
     assert follower.lines(topic) == ()
+
+
+def test_a_state_is_written_before_the_figures_are_due(values: Values, follower: BoardFollower) -> None:
+    name, table = values.text("name"), "shop.public.orders"
+    half: dict[str, Any] = {"state": "running", "events": 0}
+    looks: list[LookScope] = []
+    has_failed = threading.Event()
+
+    def look(scope: LookScope) -> HalfLook:
+        """A table fails after the first look; only a look at states is told so until the test has seen it."""
+        looks.append(scope)
+        if scope is LookScope.STATES:
+            failed = len(looks) > 1
+            if failed:
+                has_failed.set()
+            return HalfLook(half, {table: {"state": "failed"}} if failed else {})
+        half["events"] += 1
+        return HalfLook(half, {table: {"state": "failed" if has_failed.is_set() else "streaming"}})
+
+    def raises(error: WracklineError) -> None:
+        raise error
+
+    records: list[tuple[str | None, Any]] = []
+    with written_board(values, Half.SOURCE, look, raises):
+        wait_until(lambda: source(follower, name).tables.get(table, {}).get("state") == "failed")
+        wait_until(lambda: looks.count(LookScope.FIGURES) > 1)
+    admin = AdminClient(Client(values.below("kafka."), values.integer("max.row.bytes")).admin())
+    for one in read_records(values, admin):
+        key, told = parse_key(one.key), json.loads(one.value or b"{}")
+        records.append((key.table, told.get("events", told["state"])))
+    assert records[:3] == [(table, "streaming"), (None, 1), (table, "failed")], "and the half is not written"
+    assert records[3] == (None, 2)
+    assert looks[0] is LookScope.ALL
+    assert looks[-1] is LookScope.ALL or looks[-1] is LookScope.FIGURES, "the last word is all"
+    between = looks[: looks.index(LookScope.FIGURES)]
+    assert set(between[1:]) == {LookScope.STATES}

@@ -41,7 +41,7 @@ def test_an_edit_is_refused_while_the_task_runs_and_force_ends_the_task(world: W
 
     forced = world.offsets("reset", "--force")["offsets"][0]
     assert forced["edited"]
-    assert forced["position"] == {"epoch": 2}
+    assert forced["position"] == {"epoch": 2, "slot": world.slot}
     world.insert(4, 5)
     assert running.process.wait(60) == Exit.DEFINITE
     assert "[kafka.superseded]" in running.output
@@ -72,7 +72,10 @@ def test_a_broken_record_ends_nothing_for_good(world: World) -> None:
     found = world.command("delete", "--dry-run")
     assert (found.returncode, f"topic {topic}" in found.stdout) == (Exit.OK, True), found.stderr
 
-    assert world.offsets("reset")["offsets"][0]["position"] == {"epoch": 2}  # the history knew of the first
+    assert world.offsets("reset")["offsets"][0]["position"] == {
+        "epoch": 2,
+        "slot": world.slot,
+    }  # the history knew of the first
     again = world.run()
     world.insert(2, 2)
     world.arrived(2)
@@ -168,7 +171,7 @@ def test_where_the_source_does_not_answer_a_recent_position_is_taken_as_a_sign_o
         assert refused.returncode == Exit.TRANSIENT, refused.stdout
         assert "[offsets.task_may_run]" in refused.stderr
         assert world.position() == before
-        assert world.offsets("reset", "--force")["offsets"][0]["position"] == {"epoch": 2}
+        assert world.offsets("reset", "--force")["offsets"][0]["position"] == {"epoch": 2, "slot": world.slot}
     finally:
         server.start()
         world.reconnect()

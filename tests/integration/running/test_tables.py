@@ -116,6 +116,18 @@ def test_tables_whose_non_ascii_names_collide_are_set_aside_and_nothing_is_mixed
     made_topics = AdminClient({"bootstrap.servers": world.kafka.bootstrap}).list_topics(timeout=30).topics
     assert world.topic in made_topics
     assert world.topic.replace("orders", "new_na_ve") not in made_topics
+    assert 'set topic.naming = "wrackline_unicode"' in running.output
+    world.file.write_text(f'topic.naming = "wrackline_unicode"\n{world.file.read_text()}')
+    running = world.run()
+    for name in ("new naïve", "new naève"):
+        running.says(f"public.{name} is still set aside: [topic.collision]")
+        assert world.command("snapshot", "start", f"public.{name}").returncode == Exit.OK
+    for letter in ("f", "8"):
+        topic = world.topic.replace("orders", f"new_u0020na_u00e{letter}ve")
+        wait_until(lambda topic=topic: len(world.events(topic)) >= 2)  # type: ignore[misc]  # a truncate, a row
+    world.insert(2, 2)
+    world.arrived(2)
+    assert running.stop() == Exit.OK, "no other topic has another name"
 
 
 @pytest.mark.deep

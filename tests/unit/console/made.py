@@ -4,14 +4,17 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.fakes.drafts import MadeAnswers, made_access
-from tests.unit.console import made_events, made_letters, made_shapes
+from tests.unit.console import made_errors, made_events, made_letters, made_lines, made_shapes
 from tests.unit.console.made_maps import learn
+from wrackline.control.console.errors.errors_past import Counts
 from wrackline.control.console.routing import console_routes
 from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
@@ -21,14 +24,15 @@ from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.lineage.column_paths import MapsOfTable, maps_of
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
-from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GroupMember
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, NOT_STOPPED, GroupMember
+from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
 from wrackline.control.runtime.rest.routes.event_routes import PATIENCE_S
 from wrackline.control.runtime.rest.routes.table_routes import NO_TABLE
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint, open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
-from wrackline.control.runtime.services.offsets import PastPosition
-from wrackline.control.runtime.worker.pipeline_views import BoardView, Followed
+from wrackline.control.runtime.services.offsets import NOT_KEPT, PastPosition, PlannedMove
+from wrackline.control.runtime.worker.pipeline_views import BoardView, Followed, ViewVersion
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
@@ -57,6 +61,20 @@ RANGES = [
 ]  # fmt: skip
 
 
+PAST_MS = (now_ms() // 1000 - 90 * 60) * 1000
+
+
+def past(place: str = "6F/") -> Sequence[PastPosition]:
+    """Return positions of an hour and a half, one a minute."""
+    return [
+        PastPosition(
+            datetime.fromtimestamp(PAST_MS // 1000 + minute * 60, UTC).isoformat(timespec="milliseconds"),
+            "shop", {"lsn": minute}, f"{place}{0x19000000 + minute * 4_096:X} (epoch 2)", 7,
+        )
+        for minute in range(90)
+    ]  # fmt: skip
+
+
 class MadeCrew:
     """Connectors that run nowhere."""
 
@@ -68,12 +86,20 @@ class MadeCrew:
         self.wished: list[tuple[str, DesiredState]] = []
         self.answers: MadeAnswers | None = None  # what servers say, once it is served
         self.tasks: list[int | None] = []  # of each wish
+        self.past: Sequence[PastPosition] = past()
+        self.rewound: list[tuple[str, datetime, bool]] = []
+        self.given = {"connector.class": "postgres", "kafka.bootstrap.servers": "broker1:9092"}
 
     def names(self) -> Sequence[str]:
         return list(self.standings)
 
     def config(self, name: str) -> Mapping[str, str]:
         return {"name": name, "database.password": "***", "topic.prefix": HOSTILE}
+
+    def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
+        given = {**self.config(name), "database.password": "${env:WRACKLINE_DB}", **self.given}
+        checked = check(given, Installed(), Resolver(Allowed(), {"WRACKLINE_DB": "made"}))
+        return settings_in_force(checked, given.keys() - {"kafka.bootstrap.servers"})
 
     def standing(self, name: str) -> ConnectorState:
         if name not in self.standings:
@@ -95,7 +121,16 @@ class MadeCrew:
 
     def offset_history(self, name: str) -> Sequence[PastPosition]:
         del name
-        return []
+        return self.past
+
+    def rewind(self, name: str, to: datetime, *, as_new: bool, dry_run: bool) -> Sequence[PlannedMove]:
+        if to.timestamp() * 1000 < PAST_MS:
+            raise NOT_KEPT(pipeline=name, time=to.isoformat())
+        if not dry_run:
+            if self.standing(name).state is not TaskState.STOPPED:
+                raise NOT_STOPPED(name=name)
+            self.rewound.append((name, to, as_new))
+        return [PlannedMove("shop", "6F/1A2B3C4D (epoch 2)", "6F/19000000 (epoch 2)", {"lsn": 1})]
 
 
 class MadeViews:
@@ -110,8 +145,12 @@ class MadeViews:
         self.asked_shapes: list[tuple[str, str]] = []
         self.shape_look: Callable[[], ShapeLook] = made_shapes.several
         self.letters = made_letters.MadeDesk()
+        self.log: list[tuple[int, bytes]] | None = made_lines.some()
+        self.past = made_errors.past_counts()
         self.requests: dict[str, Sequence[Receipt]] = {}
         self.sent: list[tuple[str, bytes]] = []
+        self.still: ViewVersion | None = None  # None: each look finds another board
+        self._looks = count(1)
 
     def brokers(self, name: str) -> str:
         if name not in self.boards:
@@ -132,11 +171,19 @@ class MadeViews:
 
     def column_maps(self, name: str, column: str = "", table: str = "") -> Mapping[str, MapsOfTable]:
         with self.board(name) as board:
-            return maps_of(board.halves, column, table)
+            return maps_of({half: one.maps for half, one in board.halves.items()}, column, table)
+
+    def errors(self, name: str) -> Counts:
+        self.brokers(name)
+        return self.past
 
     def lines(self, name: str) -> Sequence[bytes] | None:
         del name
         return [b'{"ts_ms":1,"level":"info","event":"running","line":"running"}']
+
+    def numbered_lines(self, name: str) -> Sequence[tuple[int, bytes]] | None:
+        self.brokers(name)
+        return self.log
 
     def wish_table(self, name: str, table: str, wish: TableWish, by: str) -> None:
         if name not in self.boards:
@@ -153,10 +200,17 @@ class MadeViews:
             raise NO_CONNECTOR(name=name)
         self.sent.append((name, body))
 
+    def version(self, name: str) -> ViewVersion:
+        if name not in self.boards:
+            raise NO_CONNECTOR(name=name)
+        return self.still or ViewVersion(next(self._looks), (0, 0))
+
     @contextmanager
     def board(self, name: str) -> Iterator[BoardView]:
         if name not in self.boards:
             raise NO_CONNECTOR(name=name)
+        for half in self.boards[name].halves.values():
+            half.states = next(self._looks)
         yield self.boards[name]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from starlette.middleware import Middleware
 
+from tests.fakes.group import FakeGroup
 from tests.unit.console.made import HOSTILE, MadeCrew, MadeViews, crowd, served
 from tests.unit.console.visitor import Visitor, users
 from tests.unit.control.rest_users import PASSWORD, written
@@ -270,19 +271,22 @@ def test_the_cookie_of_a_page_opens_nothing_of_rest(ann: Visitor) -> None:
 def test_any_worker_of_a_group_accepts_a_session_and_passes_it_on(
     made: tuple[MadeCrew, MadeViews], file: Path
 ) -> None:
-    settings = RestSettings(0, users=file)
-
-    def secret() -> bytes:
-        return b"of the group"
-
-    with served(*made, settings, session_secret=secret) as coordinator:
+    settings, group = RestSettings(0, users=file), FakeGroup()
+    with served(*made, settings, shared=group) as coordinator:
         hop = Middleware(Forward, elsewhere=lambda: coordinator.url, tls=None)
-        with served(*crowd(), settings, within=[hop], session_secret=secret) as other:
+        with served(*crowd(), settings, within=[hop], shared=group) as other:
             ann = Visitor(other.port)
             ann.log_in("ann")
             assert Visitor(coordinator.port, dict(ann.cookies)).ask("GET", "/console/").status == 200
             assert ann.press("/console/p/shop", "/console/p/shop/do/pause").to == "/console/p/shop"
             assert made[0].wished == [("shop", DesiredState.PAUSE)]
+            stolen = Visitor(coordinator.port, dict(ann.cookies))
+            again = Visitor(coordinator.port)
+            again.log_in("ann")
+            ann.press("/console/", "/console/logout")
+            assert stolen.ask("GET", "/console/").status == 303, "a log-out ends it on every worker"
+            assert again.ask("GET", "/console/").status == 200, "and no other session of that user"
+            ann.log_in("ann")
     with served(*made, settings) as alone:
         assert Visitor(alone.port, dict(ann.cookies)).ask("GET", "/console/").status == 303
 

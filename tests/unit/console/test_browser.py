@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.integration.running.world import wait_until
-from tests.unit.console.made import RUNS, MadeCrew, MadeViews, busy, crowd, served, source_table
+from tests.unit.console.made import RUNS, MadeCrew, MadeViews, busy, crowd, past, served, source_table
 from tests.unit.console.visitor import users
 from tests.unit.control.rest_users import PASSWORD
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
@@ -25,6 +25,12 @@ pytestmark = [
     ),
 ]
 PAGES = [
+    "/p/shop/logs",
+    "/p/shop/logs?live=on",
+    "/p/shop/events?live=on",
+    "/p/shop/rewind",
+    f"/p/shop/rewind?to={past()[60].time[:19]}",
+    "/p/shop/settings?show=all",
     "/p/shop/events?at=0:102",
     "/p/new-one/events",
     "/p/billing/errors",
@@ -154,6 +160,29 @@ def test_a_page_renews_itself_where_it_stands(browser: Open) -> None:
         views.boards["shop"].halves[Half.SOURCE].tables["shop.public.brand_new"] = new
         wait_until(lambda: "shop.public.brand_new" in driver.page_source, patience=15)
         assert driver.execute_script("return window.stays"), "nothing was loaded anew"
+
+
+def test_what_has_changed_is_replaced_and_the_rest_stays(browser: Open) -> None:
+    driver = browser()
+    views = MadeViews({"shop": busy(3)})
+    tables = views.boards["shop"].halves[Half.TARGET].tables
+    with served(MadeCrew({"shop": RUNS}), views) as door:
+        driver.get(f"http://127.0.0.1:{door.port}/console/p/shop")
+        mark = "return document.getElementById('mark').dataset.mark"
+        row = "return document.getElementById('row-shop.public.orders').textContent"
+        for count in (111_111, 222_222):  # the second answer follows from the mark of the first
+            before = driver.execute_script(mark)
+            tables["shop.public.orders"] = {**tables["shop.public.orders"], "events": {"u": count}}
+            wait_until(lambda count=count: f"{count:,}" in driver.execute_script(row), patience=15)  # type: ignore[misc]
+            assert driver.execute_script(mark) != before
+        assert len(driver.find_elements("css selector", "main")) == 1
+        assert len(driver.find_elements("css selector", "tbody > tr[id]")) == 3
+        assert driver.find_elements("css selector", "hx-partial, template") == []
+        fetched = "e => e.initiatorType === 'fetch' && e.decodedBodySize > 0"
+        sizes = f"performance.getEntriesByType('resource').filter({fetched}).map(e => e.decodedBodySize)"
+        whole = driver.execute_script("return document.getElementById('main').outerHTML.length")
+        assert max(driver.execute_script(f"return {sizes}")) < whole / 2
+        assert [one["message"] for one in driver.get_log("browser")] == []
 
 
 def test_keys_and_buttons_do_what_they_say(browser: Open) -> None:

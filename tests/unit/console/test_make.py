@@ -82,6 +82,7 @@ def test_a_pipeline_is_made_in_four_steps(browser: Browser) -> None:
     page = browser.ask("GET", "/draft/shop2/start")[2]
     assert "public.orders" in page
     assert "/data/lake" in page
+    assert "wrackline_unicode" in page, "its tables keep apart whatever they are called"
     assert "${env:WRACKLINE_DB}" in page
     assert "ready" in browser.ask("POST", "/draft/shop2/assess", {})[2]
     status, _, made = browser.ask("POST", "/draft/shop2/deploy", {"tag": browser.tag()})
@@ -142,7 +143,7 @@ def test_names_of_others_are_text(browser: Browser, crew: MadeCrew) -> None:
     crew.answers.answers["assess_table"] = {**ANSWERS["assess_table"], "columns": [column]}
     finding = {
         "id": "x", "name": HOSTILE, "description": HOSTILE, "suggestion": HOSTILE, "impact": HOSTILE,
-        "severity": "WARNING", "table": HOSTILE, "column": None,
+        "severity": "WARNING", "table": HOSTILE, "column": None, "connects": False,
     }  # fmt: skip
     crew.answers.answers["assess_draft"] = {**ANSWERS["assess_draft"], "findings": [finding]}
     for method, path in (
@@ -164,7 +165,7 @@ def test_a_warning_has_to_be_confirmed(browser: Browser, crew: MadeCrew) -> None
         browser.ask("POST", f"/draft/shop2/{step}", {**fields, "tag": browser.tag()})
     warning = {
         "id": "pg.slot_keep_unlimited", "name": "no limit", "description": "d", "suggestion": "s",
-        "impact": "i", "severity": "WARNING", "table": None, "column": None,
+        "impact": "i", "severity": "WARNING", "table": None, "column": None, "connects": False,
     }  # fmt: skip
     crew.answers.answers["assess_draft"] = {**ANSWERS["assess_draft"], "findings": [warning]}
     status, _, page = browser.ask("POST", "/draft/shop2/deploy", {"tag": browser.tag()})

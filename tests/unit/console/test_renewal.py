@@ -1,25 +1,49 @@
-"""How open pages are renewed: nothing is sent while nothing has changed, and only renewals are compressed."""
+"""How open pages are renewed: nothing is sent while nothing has changed, else the sections that have."""
 
 import gzip
-import json
 import re
-from html import unescape
+from dataclasses import replace
 from http.client import HTTPConnection, HTTPResponse
 
-from tests.unit.console.made import RUNS, MadeCrew, MadeViews, busy, served, source_table
-from wrackline.control.console.page_renewal import MARK, MARK_HEADER
+from fastapi import Request, Response
+from markupsafe import Markup
+
+from tests.unit.console.made import (
+    HOSTILE,
+    RUNS,
+    MadeCrew,
+    MadeViews,
+    busy,
+    hostile,
+    served,
+    source_table,
+    target_table,
+)
+from wrackline.control.console.page_renewal import (
+    FIGURES_S,
+    MARK,
+    MARK_HEADER,
+    MadePage,
+    PageVersion,
+    Renewals,
+    Section,
+)
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK
+from wrackline.control.runtime.worker.pipeline_views import ViewVersion
+from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import Half
 
-PATH = "/console/lineage"
+LINEAGE = "/console/lineage"
+SHOP = "/console/p/shop"
+ASKS = {"HX-Request": "true"}
 
 
-def renewed(port: int, page: str, **headers: str) -> tuple[HTTPResponse, bytes]:
+def renewed(port: int, page: str, path: str = LINEAGE, **headers: str) -> tuple[HTTPResponse, bytes]:
     """Ask as the script of this page does."""
     connection = HTTPConnection(LOOPBACK, port, timeout=30)
-    found = re.search(r'hx-headers="([^"]+)"', page)
-    own = json.loads(unescape(found[1])) if found else {}
-    connection.request("GET", PATH, headers={"Accept-Encoding": "gzip", **own, **headers})
+    found = re.search(r'data-mark="([^"]+)"', page)
+    own = {MARK_HEADER: found[1]} if found else {}
+    connection.request("GET", path, headers={"Accept-Encoding": "gzip", **own, **headers})
     answer = connection.getresponse()
     body = answer.read()
     connection.close()
@@ -30,15 +54,92 @@ def test_nothing_is_sent_until_something_has_changed() -> None:
     views = MadeViews({"shop": busy(3)})
     with served(MadeCrew({"shop": RUNS}), views) as door:
         page = renewed(door.port, "")[1].decode()
-        same, nothing = renewed(door.port, page, **{"HX-Request": "true"})
+        same, nothing = renewed(door.port, page, **ASKS)
         assert (same.status, nothing) == (204, b"")
         views.boards["shop"].halves[Half.SOURCE].tables["shop.public.new"] = source_table("shop.public.new")
-        changed, body = renewed(door.port, page, **{"HX-Request": "true"})
+        changed, body = renewed(door.port, page, **ASKS)
         assert changed.status == 200
         main = gzip.decompress(body).decode()
         assert "shop.public.new" in main
         assert main.startswith("<main")
-        assert renewed(door.port, main, **{"HX-Request": "true"})[0].status == 204
+        assert renewed(door.port, main, **ASKS)[0].status == 204
+
+
+def test_only_those_sections_are_sent_that_have_changed() -> None:
+    views = MadeViews({"shop": busy(3)})
+    tables = views.boards["shop"].halves[Half.TARGET].tables
+    tables |= {name: target_table() for name in tables}  # nothing waits, so nothing grows later
+    with served(MadeCrew({"shop": RUNS}), views) as door:
+        page = renewed(door.port, "", SHOP)[1].decode()
+        assert "<!--section" not in page
+        tables["shop.public.orders"] = {**tables["shop.public.orders"], "events": {"u": 123_456}}
+        sent = gzip.decompress(renewed(door.port, page, SHOP, **ASKS)[1]).decode()
+        assert re.findall(r'<hx-partial id="([^"]+)"', sent) == ["mark", "row-shop.public.orders"]
+        assert sent.count("<tr") == 1
+        assert "123,456" in sent
+        assert renewed(door.port, sent, SHOP, **ASKS)[0].status == 204
+        del tables["shop.public.items_001"]
+        del views.boards["shop"].halves[Half.SOURCE].tables["shop.public.items_001"]
+        whole = gzip.decompress(renewed(door.port, sent, SHOP, **ASKS)[1]).decode()
+        assert whole.startswith("<main"), "another row moves all rows"
+
+
+def test_a_section_of_a_hostile_name_is_no_markup() -> None:
+    views = MadeViews({"shop": hostile()})
+    with served(MadeCrew({"shop": RUNS}), views) as door:
+        page = renewed(door.port, "", SHOP)[1].decode()
+        views.boards["shop"].halves[Half.TARGET].tables[HOSTILE] |= {"events": {"u": 5}}  # type: ignore[operator]
+        sent = gzip.decompress(renewed(door.port, page, SHOP, **ASKS)[1]).decode()
+        assert "row-&lt;img" in sent
+        assert "<img" not in sent
+
+
+def test_a_page_of_the_same_board_is_not_made_again() -> None:
+    crew, views = MadeCrew({"shop": RUNS}), MadeViews({"shop": busy(3)})
+    views.still = ViewVersion(1, (1, 1))
+    tables = views.boards["shop"].halves[Half.TARGET].tables
+    with served(crew, views) as door:
+        for path in (SHOP, "/console/", f"{SHOP}/t/shop.public.orders"):
+            page = renewed(door.port, "", path)[1].decode()
+            count = tables["shop.public.orders"]["events"]["u"] + 1
+            tables["shop.public.orders"] = {**tables["shop.public.orders"], "events": {"u": count}}
+            assert renewed(door.port, page, path, **ASKS)[0].status == 204, "its version is the same"
+            assert renewed(door.port, page, path)[0].status == 200, "who has not seen it yet gets it"
+            assert renewed(door.port, 'data-mark="0"', path, **ASKS)[0].status == 200
+        crew.standings["shop"] = replace(RUNS, state=TaskState.PAUSED)
+        assert renewed(door.port, page, path, **ASKS)[0].status == 200
+        page = renewed(door.port, "", SHOP)[1].decode()
+        assert renewed(door.port, page, f"{SHOP}?q=items", **ASKS)[0].status == 200, "it is another page"
+        views.still = ViewVersion(2, (1, 1))
+        tables["shop.public.orders"] = {**tables["shop.public.orders"], "behind": 77}
+        assert renewed(door.port, page, SHOP, **ASKS)[0].status == 200
+
+
+def test_figures_wait_for_the_second_renewal_and_states_for_none() -> None:
+    now = [0.0]
+    renewals = Renewals(lambda: now[0])
+
+    def request(mark: str = "") -> Request:
+        headers = [(b"hx-request", b"true"), (MARK_HEADER.encode(), mark.encode())]
+        return Request({"type": "http", "headers": headers})
+
+    def answer(text: str, version: PageVersion) -> Response:
+        html = f'<main><i id="mark" hidden data-mark="{MARK}"></i><!--section:0--></main>'
+        made = MadePage(html, [Section("a", Markup("<p>{}</p>").format(text))], version)
+        return renewals.answer(request(), made, 200, {})
+
+    first = answer("1", PageVersion("s", 1))
+    mark = re.findall(r'data-mark="(\w+)"', bytes(first.body).decode())[0]
+    assert renewals.is_same(request(mark), PageVersion("s", 1))
+    assert renewals.is_same(request(mark), PageVersion("s", 2))
+    assert not renewals.is_same(request(mark), PageVersion("t", 1))
+    assert not renewals.is_same(request("0"), PageVersion("s", 1))
+    now[0] = FIGURES_S
+    assert renewals.is_same(request(mark), PageVersion("s", 1))
+    assert not renewals.is_same(request(mark), PageVersion("s", 2))
+    for number in range(200):
+        answer(str(number + 2), PageVersion("s", number))
+    assert not renewals.is_same(request(mark), PageVersion("s", 1)), "memory has a bound"
 
 
 def test_a_page_that_anybody_may_have_asked_for_is_whole_and_plain() -> None:
@@ -53,6 +154,6 @@ def test_a_page_that_anybody_may_have_asked_for_is_whole_and_plain() -> None:
 
 def test_a_renewal_by_what_reads_no_gzip_is_plain() -> None:
     with served(MadeCrew({"shop": RUNS}), MadeViews({"shop": busy(3)})) as door:
-        plain, body = renewed(door.port, "", **{"HX-Request": "true", "Accept-Encoding": "identity"})
+        plain, body = renewed(door.port, "", **ASKS, **{"Accept-Encoding": "identity"})
         assert plain.getheader("Content-Encoding") is None
-        assert MARK_HEADER in body.decode()
+        assert 'id="mark"' in body.decode()

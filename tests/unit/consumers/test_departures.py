@@ -7,6 +7,8 @@ import pytest
 
 from wrackline.consumers.contract.drop_rules import DropBehaviour, DropRules
 from wrackline.consumers.drive.departures import SETTLED_MS, Departures, GoneTable, SourceNews
+from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.pipelines.table_lists import TableLists
 
 DAY = 86_400_000
 DROPS = DropRules(DropBehaviour.DROP, after_ms=DAY)
@@ -179,3 +181,14 @@ def test_what_the_board_says_of_a_departure() -> None:
         "kept": False,
         "became": None,
     }
+
+
+def test_the_copy_of_a_renamed_table_stays_if_renames_are_excluded_even_after_the_new_name_went() -> None:
+    excluded = TableLists(("RENAME_TABLE",), (), Naming.WRACKLINE)
+    world = going(DropRules(DropBehaviour.DROP, after_ms=0, excluded=excluded), renamed_to="u", renamed=True)
+    world.gone["t"] = GoneTable(None, renamed=True)
+    world.after(2 * SETTLED_MS)
+    assert not world.due()
+    world.gone["t"] = GoneTable()
+    world.after(0)
+    assert world.due(), "a drop is not excluded"

@@ -8,6 +8,8 @@ from tests.fakes.target import FakeTarget
 from tests.unit.settings.shop import GOOD, checked
 from wrackline.consumers.contract.drop_rules import DropBehaviour, DropRules
 from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.pipelines.publication_settings import excluded_changes
+from wrackline.schemas.tables.table import TableId
 
 KEEP, RENAME, DROP = DropBehaviour.KEEP, DropBehaviour.RENAME, DropBehaviour.DROP
 
@@ -39,6 +41,61 @@ def test_a_table_may_have_a_rule_of_its_own() -> None:
 def test_of_two_rules_that_fit_a_table_the_longer_name_counts() -> None:
     found = of_tables(**{"public.orders": "drop", "d.public.orders": "keep"})
     assert [found.of_table(name) for name in ("d.public.orders", "e.public.orders")] == [KEEP, DROP]
+
+
+EXCLUDE, ORDERS = "target.schema.change.exclude", "public.orders"
+BOTH = "DROP_TABLE,RENAME_TABLE"
+
+
+@pytest.mark.parametrize(
+    ("given", "orders", "others"),
+    [
+        ({EXCLUDE: "DROP_TABLE"}, (KEEP, DROP), (KEEP, DROP)),
+        ({EXCLUDE: "rename_table"}, (DROP, KEEP), (DROP, KEEP)),
+        ({f"{EXCLUDE}.{ORDERS}": BOTH}, (KEEP, KEEP), (DROP, DROP)),
+        ({EXCLUDE: BOTH, f"target.drop.behavior.{ORDERS}": "rename"}, (RENAME, RENAME), (KEEP, KEEP)),
+        (
+            {f"{EXCLUDE}.{ORDERS}": "DROP_TABLE", f"target.drop.behavior.{ORDERS}": "rename"},
+            (KEEP, RENAME),
+            (DROP, DROP),
+        ),
+        ({EXCLUDE: "ADD_COLUMN,TRUNCATE_TABLE"}, (DROP, DROP), (DROP, DROP)),
+    ],
+)
+def test_an_excluded_drop_or_rename_keeps_the_copy_and_what_names_the_table_counts_more(
+    given: dict[str, str], orders: tuple[DropBehaviour, ...], others: tuple[DropBehaviour, ...]
+) -> None:
+    values = checked({**GOOD, "target.drop.behavior": "drop", **given}).values
+    assert values is not None
+    found = DropRules.of(values)
+
+    def of_both(table: str) -> tuple[DropBehaviour, ...]:
+        return found.of_table(table), found.of_table(table, renamed=True)
+
+    assert [of_both(name) for name in ("d.public.orders", ORDERS)] == [orders] * 2  # in either naming
+    assert [of_both(name) for name in ("d.public.others", "d.republic.orders")] == [others] * 2
+
+
+def test_rules_of_a_table_beyond_ascii_are_those_of_its_topic_whether_escaped_or_not() -> None:
+    given = {f"target.drop.behavior.public.{one}": "drop" for one in ("na\xefve", "my table")}
+    given |= {f"{EXCLUDE}.public.na\xefve": "RENAME_TABLE"}
+    for naming, odd, spaced in (
+        ("wrackline", "na_ve", "my_table"),
+        ("debezium_unicode", "na_u00efve", "my_u0020table"),
+    ):
+        values = checked({**GOOD, "topic.naming": naming, **given}).values
+        assert values is not None
+        found = DropRules.of(values)
+        assert [found.of_table(f"public.{name}") for name in (odd, spaced)] == [DROP, DROP]
+        assert found.of_table(f"public.{odd}", renamed=True) is KEEP
+        assert found.of_table("public.na_u00e8ve", renamed=True) is KEEP  # another table, by the default
+        assert found.of_table(f"public.{spaced}", renamed=True) is DROP
+        excluded = excluded_changes(values)
+        assert excluded.of_copy(TableId("d", "public", odd)) == {"RENAME_TABLE"}
+        assert excluded.of(TableId("d", "public", "na\xefve")) == {"RENAME_TABLE"}
+        assert excluded.of(TableId("d", "public", "na\xe8ve")) == (
+            {"RENAME_TABLE"} if odd == "na_ve" else set()
+        )
 
 
 def test_a_word_that_is_none_is_refused() -> None:

@@ -18,14 +18,16 @@ from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome
 from wrackline.consumers.kafka.retention import NEAR, SOON_GONE, retained_ratio
 from wrackline.consumers.kafka.topic_offsets import OFFSETS_GONE, Ends
 from wrackline.consumers.observe import metric_names
-from wrackline.consumers.observe.figures import ConsumerFigures
+from wrackline.consumers.observe.figures import ConsumerFigures, EarlierTable
 from wrackline.consumers.observe.metrics import families
 from wrackline.consumers.observe.offset_poll import OffsetPoll, OffsetQuestions
+from wrackline.consumers.observe.slo_figures import SloFigures
 from wrackline.consumers.observe.source_progress import SourceProgress
 from wrackline.consumers.observe.status import table_documents
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.language.exposition import text
+from wrackline.schemas.minutes.slo_terms import SloTerms
 
 TOPIC, OTHER = "s.d.p.orders", "s.d.p.items"
 BUSY = Transient("test.busy", "busy", "wait")
@@ -143,7 +145,9 @@ def test_every_declared_metric_has_its_family_and_its_labels(figures: ConsumerFi
     figures.tended(UpkeepOutcome(TOPIC, 2.0, None, UpkeepResult({UpkeepRemoval.FILES: 1}, 0)))
     figures.retention_risks({TOPIC: {0: 1, 1: 0}})
     figures.published(SourceProgress(1_000, frozenset({"d.p.orders"}), frozenset()), {TOPIC: {0: 5, 1: 0}})
-    found = {family.name: family for family in families(figures)}
+    slo = SloFigures(SloTerms(5, 99.0, 30), figures)
+    slo.look(source_rests=False, whole=True)
+    found = {family.name: family for family in families(figures, slo)}
     assert list(found) == [metric.name for metric in metric_names.METRICS]
     for metric in metric_names.METRICS:
         samples = found[metric.name].samples
@@ -359,8 +363,50 @@ def test_a_table_that_lacks_rows_keeps_its_moment_and_one_that_is_gone_has_none(
     assert complete(figures) == (False, None)
 
 
+def test_a_table_that_is_read_again_is_not_complete_until_all_of_its_rows_are_merged(
+    figures: ConsumerFigures,
+) -> None:
+    """The read begins with a truncate, so what was complete through a moment may be empty now."""
+    orders, nothing = frozenset({"d.p.orders"}), frozenset[str]()
+
+    def source_says(at_ms: int, end: int, *, reads: bool) -> None:
+        progress = SourceProgress(at_ms, nothing if reads else orders, orders if reads else nothing)
+        figures.published(progress, {TOPIC: {0: end, 1: 0}})
+
+    def lacks() -> bool:
+        found: bool = table_documents(figures)["d.p.orders"]["lacks"]
+        return found
+
+    figures.take_ends({TOPIC: {0: 5, 1: 0}})
+    figures.batch(batch(5, {"c": 5}))
+    source_says(1_000, 5, reads=False)
+    source_says(2_000, 9, reads=False)
+    assert (complete(figures), lacks()) == ((False, 1_000), False)
+    source_says(3_000, 10, reads=True)
+    figures.batch(batch(10, {"t": 1}))
+    assert (complete(figures), lacks()) == ((False, 1_000), True), "the copy is empty"
+    source_says(4_000, 15, reads=False)
+    figures.batch(batch(12, {"r": 2}))
+    assert (complete(figures), lacks()) == ((False, 1_000), True), "rows are in Kafka, and not in the copy"
+    figures.batch(batch(15, {"r": 3}))
+    assert (complete(figures), lacks()) == ((True, None), False)
+
+
+def test_a_table_that_lacked_rows_before_a_restart_lacks_them_after_it(figures: ConsumerFigures) -> None:
+    orders = frozenset({"d.p.orders"})
+    figures.remember({"d.p.orders": EarlierTable(700, 300, lacks=True)})
+    assert figures.moments() == {"d.p.orders": (700, 300)}
+    figures.take_ends({TOPIC: {0: 5, 1: 0}})
+    figures.published(SourceProgress(700, orders, frozenset()), {TOPIC: {0: 5, 1: 0}})
+    found = table_documents(figures)["d.p.orders"]
+    assert (found["current"], found["lacks"], found["complete_since_ms"]) == (False, True, 300)
+    figures.batch(batch(5, {"r": 5}))
+    found = table_documents(figures)["d.p.orders"]
+    assert (found["current"], found["lacks"], found["complete_since_ms"]) == (True, False, 300)
+
+
 def test_a_table_that_was_stuck_before_a_restart_is_as_stale_after_it(figures: ConsumerFigures) -> None:
-    figures.remember({"d.p.orders": 700})
+    figures.remember({"d.p.orders": EarlierTable(700, 300)})
     figures.take_ends({TOPIC: {0: 5, 1: 0}})
     figures.published(SourceProgress(9_000, frozenset({"d.p.orders"}), frozenset()), {TOPIC: {0: 5, 1: 0}})
     assert complete(figures) == (False, 700)

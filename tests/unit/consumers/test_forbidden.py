@@ -8,7 +8,7 @@ from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped] # it 
 
 from wrackline.consumers.auto_cdc.flow_batch import flow_errors
 from wrackline.consumers.batch.batch import translate_errors
-from wrackline.consumers.spark.forbidden_path import find_forbidden_path
+from wrackline.consumers.spark.forbidden_path import existing_part, find_forbidden_path
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.tables.table import TableId
 
@@ -112,3 +112,14 @@ def test_a_flow_s_hint_names_its_own_way_to_the_log() -> None:
     assert caught.value.code == "auto_cdc.flow_failed"
     assert "spark_log=" in caught.value.hint
     assert "wrackline consume" not in str(caught.value)
+
+
+def test_the_hint_names_what_exists_because_its_commands_take_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "a lake"
+    folder.mkdir()
+    text = f"java.io.FileNotFoundException: {folder}/orders/data/0.parquet (Read-only file system)"
+    with pytest.raises(OperatorNeeded) as caught, translate_errors("s.db.public.orders", TABLE):
+        raise RuntimeError(text)
+    assert f"{folder}/orders/data/0.parquet" in caught.value.sentence
+    assert f"ls -ld '{folder}'; findmnt -T '{folder}';" in caught.value.hint
+    assert existing_part("/warehouse/orders") == "/warehouse/orders", "a path of HDFS stays as it is"

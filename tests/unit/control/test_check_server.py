@@ -56,7 +56,8 @@ def test_columns_that_are_one_in_avro_are_found_before_the_start() -> None:
         return TableSchema(ORDERS, tuple(Column(name, at, kind) for at, name in enumerate(columns)))
 
     other = TableId("d", "public", "other")
-    shapes = {ORDERS: shape("\u4ef7\u683c", "\u6570\u91cf"), other: shape("na\xefve", "na_v")}
+    odd = shape("\u4ef7\u683c", "__", "_u4ef7_u683c")
+    shapes = {ORDERS: odd, other: shape("\u4ef7\u683c", "\u6570\u91cf")}
     [found] = name_findings(shapes)
     assert (found.id, found.severity, found.table) == ("avro.names_collide", Severity.ERROR, ORDERS)
     assert "\u4ef7\u683c" in found.description

@@ -64,7 +64,18 @@ def test_every_fault_of_a_file_is_a_finding(good: Path) -> None:
         ("settings.missing", "topic.prefix"),
         ("settings.refused", "kafka.acks"),
     }
-    shape = {"id", "name", "description", "suggestion", "impact", "severity", "table", "column", "fixes"}
+    shape = {
+        "id",
+        "name",
+        "description",
+        "suggestion",
+        "impact",
+        "severity",
+        "table",
+        "column",
+        "fixes",
+        "connects",
+    }
     assert all(set(finding) == shape for finding in document["findings"])
     assert {finding["severity"] for finding in document["findings"]} == {"ERROR"}
     plain = wrackline("check", str(good))

@@ -177,16 +177,16 @@ def test_a_property_without_effect_is_named_and_is_a_finding() -> None:
 
 def test_what_a_table_does_not_follow_is_a_setting_of_the_table() -> None:
     table = {"database": "shop", "schema": "public", "table": "orders"}
-    lists = {"dmlBlacklist": ["DELETE"], "ddlBlacklist": ["ADD_COLUMN"]}
-    config = {**ALL, "ddlBlacklist": ["DROP_COLUMN"], "tables": [{**table, **lists}]}
+    lists = {"dmlBlacklist": ["DELETE"], "ddlBlacklist": ["ADD_COLUMN", "RENAME_TABLE"]}
+    config = {**ALL, "ddlBlacklist": ["DROP_COLUMN", "DROP_TABLE"], "tables": [{**table, **lists}]}
     settings = DraftForms.of(config, "shop").settings
     assert {
-        "target.schema.change.exclude": "DROP_COLUMN",
+        "target.schema.change.exclude": "DROP_COLUMN,DROP_TABLE",
         "skipped.operations.public.orders": "d",
-        "target.schema.change.exclude.public.orders": "ADD_COLUMN",
+        "target.schema.change.exclude.public.orders": "ADD_COLUMN,RENAME_TABLE",
     }.items() <= settings.items()
     assert write_stages(settings) == config
-    assert ignored({**ALL, "ddlBlacklist": ["DROP_TABLE"]}) == ["ddlBlacklist"]
+    assert ignored({**ALL, "ddlBlacklist": ["CREATE_TABLE"]}) == ["ddlBlacklist"]
 
 
 def test_resources_are_not_honoured_where_spark_runs_elsewhere() -> None:

@@ -11,20 +11,26 @@ import pytest
 import requests
 
 from tests.fakes.drafts import MadeAnswers, made_access
-from tests.fakes.group import DEFAULTS
+from tests.fakes.group import DEFAULTS, FakeGroup
 from wrackline.control.plane import draft_routes
 from wrackline.control.plane.draft_service import DraftService
+from wrackline.control.runtime.check.server_check import start_error_finding
+from wrackline.control.runtime.files import file_drafts
 from wrackline.control.runtime.files.file_drafts import FileDrafts
 from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.ground.plain_json import plain_values
 from wrackline.control.runtime.group import config_records
 from wrackline.control.runtime.group.config_records import GroupConfig
+from wrackline.control.runtime.rest.contexts import app_routes
 from wrackline.control.runtime.rest.model import drafts as of_drafts
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK, RestSettings
 from wrackline.control.runtime.worker.worker import _check_alone
+from wrackline.producers.sources.postgres.log.continuity import SLOT_AHEAD
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka import draft_records
-from wrackline.schemas.kafka.draft_records import Draft
+from wrackline.schemas.kafka.draft_records import Draft, StoredDraft
+from wrackline.schemas.kafka.login_errors import LOGIN_REFUSED as KAFKA_LOGIN
 from wrackline.schemas.pipelines.pipeline import check, parse
 from wrackline.schemas.settings import secret_refs
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
@@ -161,6 +167,48 @@ def test_a_draft_s_file_is_its_owner_s_alone_and_what_is_no_draft_is_passed_over
     assert door.put({"config": FLAT}, "link").status_code == 409, "no link is followed"
 
 
+def test_drafts_are_listed_by_pages(door: Door) -> None:
+    for name in ("c", "a", "b", "d"):
+        door.put({"config": FLAT}, name)
+    first = door.ask("GET", "/drafts?limit=3")
+    assert ([one["id"] for one in first.json()], first.links["next"]["url"]) == (
+        ["a", "b", "c"],
+        "/v1/contexts/default/drafts?limit=3&after=c",
+    )
+    door.ask("DELETE", "/drafts/c")  # a page begins after an id, whether it is still there or not
+    last = door.ask("GET", "/drafts?limit=3&after=c")
+    assert ([one["id"] for one in last.json()], last.links) == (["d"], {})
+    assert len(door.ask("GET", "/drafts").json()) == 3, "without a limit all, as CDAP's clients expect"
+    door.put({"config": {**FLAT, "database.port": "5433"}}, "a")
+    assert door.ask("GET", "/drafts").json()[0]["config"]["database.port"] == "5433", "and as they are now"
+    for bad in ("limit=0", "limit=1001", "limit=x", f"after={'x' * 101}"):
+        assert door.ask("GET", f"/drafts?{bad}").status_code == 400
+
+
+def test_a_draft_s_file_is_read_once_for_each_version_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, read = FileDrafts(tmp_path / "drafts", _check_alone), file_drafts._read
+    files: list[str] = []
+
+    def noted(file: Path) -> StoredDraft | None:
+        files.append(file.name)
+        return read(file)
+
+    monkeypatch.setattr(file_drafts, "_read", noted)
+    assert kept.stored() == {}
+    for name in ("a", "b"):
+        kept.put(name, Draft(name, 1, 1, "", {}), of_drafts.NEW)
+    files.clear()
+    for _ in range(3):
+        assert set(kept.stored()) == {"a", "b"}
+    assert files == ["b.json"], "the newest one; a was read when b was put"
+    (tmp_path / "drafts" / "a.json").write_bytes(draft_records.write_draft(Draft("by hand", 1, 2, "", {})))
+    assert kept.stored()["a"].draft.name == "by hand"
+    (tmp_path / "drafts" / "b.json").unlink()
+    assert set(kept.stored()) == {"a"}
+
+
 def test_tables_are_listed_by_pages_and_searched(door: Door) -> None:
     door.put({"config": FLAT})
     first = door.ask("POST", "/drafts/shop/listTables?limit=1").json()
@@ -183,20 +231,26 @@ def test_an_error_of_the_source_is_the_answer(door: Door) -> None:
     assert code(door.ask("POST", "/listTables", {"config": FLAT})) == (503, "pg.away")
 
 
-def finding(id_: str, severity: str) -> dict[str, str]:
+def finding(id_: str, severity: str) -> dict[str, Any]:
     return dict.fromkeys(("name", "description", "suggestion", "impact"), "x") | {
         "id": id_,
         "severity": severity,
+        "connects": False,
     }
 
 
 def test_an_assessment_parts_the_connection_from_the_features(door: Door) -> None:
-    found = [finding(one, "ERROR") for one in ("kafka.login", "pg.wal_level", "pg.login")]
+    errors = [KAFKA_LOGIN(who="shop", reason="SASL"), SLOT_AHEAD(slot="s", confirmed="0/2", position="0/1")]
+    found = [plain_values(start_error_finding("shop", one)) for one in errors]
+    found.append(finding("pg_target.unreachable", "ERROR") | {"connects": True})
     door.answers.answers["assess_draft"] = {**door.answers.answers["assess_draft"], "findings": found}
     staged = {"stages": [], "settings": FLAT, "odd": 1}
     told = door.ask("POST", "/assessPipeline", {"config": staged}).json()
-    assert [one["id"] for one in told["connectivityProblems"]] == ["kafka.login", "pg.login"]
-    assert [one["id"] for one in told["featureProblems"]] == ["pg.wal_level", "cdap.property_ignored"]
+    assert [one["id"] for one in told["connectivityProblems"]] == [
+        "kafka.login_refused",
+        "pg_target.unreachable",
+    ]
+    assert [one["id"] for one in told["featureProblems"]] == ["pg.slot_ahead", "cdap.property_ignored"]
 
 
 def test_a_draft_is_deployed_once_errors_are_gone_and_warnings_confirmed(door: Door) -> None:
@@ -230,6 +284,104 @@ def test_a_draft_of_a_pipeline_that_is_there_or_is_not_valid_is_not_deployed(doo
         400,
         "draft.not_a_draft",
     )
+
+
+STAGES: dict[str, Any] = {
+    "stages": [
+        {
+            "name": "db",
+            "plugin": {
+                "name": "postgres",
+                "type": "cdcSource",
+                "properties": {
+                    "host": "db",
+                    "user": "u",
+                    "password": "${env:WRACKLINE_PW}",
+                    "database": "shop",
+                    "sslMode": "verify-full",
+                    "artifact": "0.1",
+                },
+            },
+        }
+    ],
+    "tables": [{"database": "shop", "schema": "public", "table": "orders"}],
+}
+
+
+@pytest.fixture
+def apps(tmp_path: Path) -> Iterator[tuple[str, FakeGroup, MadeAnswers]]:
+    """A worker of a group: the address of its application `shop`, and what is behind it."""
+    group = FakeGroup()
+    group.resolver = Resolver(Allowed.from_environment({"WRACKLINE_PW": CANARY}), {"WRACKLINE_PW": CANARY})
+    access, answers = made_access(tmp_path / "drafts", group.names, group.check, group=group)
+    routes = [draft_routes.routes(DraftService(access)), app_routes.routes(group, group)]
+    with open_endpoint(RestSettings(0), routes, tell=print) as opened:
+        yield f"http://{LOOPBACK}:{opened.port}/v3/namespaces/default/apps/shop", group, answers
+
+
+def test_an_application_is_made_stopped_started_changed_and_asks_no_server(
+    apps: tuple[str, FakeGroup, MadeAnswers],
+) -> None:
+    app, group, answers = apps
+    artifact: Any = {"name": "delta-app", "version": "0.1.0", "scope": "SYSTEM"}
+    made = requests.put(app, json={"artifact": artifact, "config": STAGES}, timeout=30)
+    assert made.status_code == 200, made.text
+    assert "artifact" in {one["property"] for one in made.json()["ignored"]}
+    settings = dict(group.stored_settings("shop"))
+    assert (settings["database.hostname"], settings["connector.class"]) == ("db", "postgres")
+    assert requests.get(f"{app}/workers/DeltaWorker/status", timeout=30).json() == {"status": "STOPPED"}
+    requests.post(f"{app}/workers/DeltaWorker/start", timeout=30)
+    group.put("shop", {**settings, "database.password": "typed"}, None)
+    changed = {**FLAT, "database.port": "5433", "database.password": "***"}
+    again = requests.put(app, json={"config": changed}, timeout=30)
+    assert again.status_code == 200, again.text
+    assert group.stored_settings("shop")["database.port"] == "5433"
+    assert group.stored_settings("shop")["database.password"] == "typed", "the stars stand for it"
+    assert group.standing("shop").state.value == "RUNNING", "a change does not stop it"
+    assert answers.asked == []
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"config": {**FLAT, "database.password": CANARY}}, (400, "draft.typed_secret")),
+        ({"config": {**FLAT, "database.password": "***"}}, (400, "draft.masked")),
+        ({"config": {**FLAT, "database.port": "many"}}, (400, "rest.invalid")),
+        ({"config": {**FLAT, "name": "other"}}, (400, "rest.other_name")),
+        (
+            {"config": {"stages": STAGES["stages"], "settings": {"slot.name": "${run}"}}},
+            (400, "draft.not_a_draft"),
+        ),
+        ({"config": FLAT, "drop": "all"}, (400, "draft.not_a_draft")),
+        ({}, (400, "draft.not_a_draft")),
+    ],
+)
+def test_what_is_no_application_makes_no_connector(
+    apps: tuple[str, FakeGroup, MadeAnswers], body: dict[str, Any], expected: tuple[int, str]
+) -> None:
+    app, group, _ = apps
+    assert code(requests.put(app, json=body, timeout=30)) == expected
+    assert group.names() == []
+
+
+def test_files_define_pipelines_so_no_application_is_put_and_other_paths_say_what_there_is(
+    door: Door, apps: tuple[str, FakeGroup, MadeAnswers]
+) -> None:
+    of_files = door.url.replace("/v1/contexts/", "/v3/namespaces/") + "/apps/shop"
+    assert code(requests.put(of_files, json={"config": FLAT}, timeout=30)) == (405, "rest.by_file")
+    app, _, _ = apps
+    for method, path, status in (
+        ("PUT", "/workers/DeltaWorker/start", 405),
+        ("POST", "", 405),
+        ("POST", "/workers/Other/start", 404),
+        ("PUT", "/../../other/apps/shop", 404),
+        ("PUT", "/versions/1", 404),
+    ):
+        told = requests.request(method, app + path, json={"config": FLAT}, timeout=30)
+        assert (told.status_code, "GET /openapi.json" in told.json()["hint"]) == (status, True), (
+            method,
+            path,
+        )
 
 
 @pytest.mark.parametrize("name", secret_refs.WIDENING)

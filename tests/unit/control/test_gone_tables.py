@@ -48,16 +48,16 @@ def test_a_half_is_heard_while_it_runs(state: str, at_ms: int, *, runs: bool) ->
 @pytest.mark.parametrize(
     ("tables", "found"),
     [
-        ({"b": {"state": "snapshotting"}}, GoneTable("b", follows=False)),
-        ({"b": {"state": "streaming"}}, GoneTable("b", follows=True)),
-        ({}, GoneTable("b", follows=False)),
+        ({"b": {"state": "snapshotting"}}, GoneTable("b", follows=False, renamed=True)),
+        ({"b": {"state": "streaming"}}, GoneTable("b", follows=True, renamed=True)),
+        ({}, GoneTable("b", follows=False, renamed=True)),
         (
             {"b": gone(dropped=True, renamed_to="c"), "c": {"state": "streaming"}},
-            GoneTable("c", follows=True),
+            GoneTable("c", follows=True, renamed=True),
         ),
-        ({"b": gone(dropped=True)}, GoneTable(None, follows=True)),
-        ({"b": gone()}, GoneTable("b", follows=False)),
-        ({"b": gone(dropped=True, renamed_to="a")}, GoneTable("a", follows=False)),
+        ({"b": gone(dropped=True)}, GoneTable(None, follows=True, renamed=True)),
+        ({"b": gone()}, GoneTable("b", follows=False, renamed=True)),
+        ({"b": gone(dropped=True, renamed_to="a")}, GoneTable("a", follows=False, renamed=True)),
     ],
 )
 def test_a_renamed_table_is_followed_to_its_last_name(tables: dict[str, Any], found: GoneTable) -> None:

@@ -1,5 +1,6 @@
 """What one worker says and does of its group's records, whatever else stands among them."""
 
+import time
 from collections.abc import Mapping
 
 import pytest
@@ -186,3 +187,21 @@ def test_what_this_worker_has_committed_counts_at_once_and_is_not_done_again_whe
     assert hands.connectors()["shop"].wish is pause, "nobody knows whether Kafka has it"
     assert reads([term, *resumed]) == [("shop", run)], "it has"
     assert reads(restarted) == [("shop", again)]
+
+
+def test_a_session_that_a_worker_ends_has_ended_on_each_and_is_forgotten_after_its_time() -> None:
+    here, there = Heard(), Heard()
+    now = int(time.time())
+    here.hands.end_session("a1", now - 1)
+    here.hands.end_session("b2", now + 1_000)
+    for key, value in here.reported[-2:]:
+        there.hears(TOPICS.status, key, value)
+        here.hears(TOPICS.status, key, value)
+    assert [there.hands.is_session_ended(one) for one in ("a1", "b2", "c3")] == [True, True, False]
+    there.hands.end_session("c3", now + 1_000)
+    assert there.reported[-1] == status_records.session_over("a1")
+    here.hears(TOPICS.status, *there.reported[-2])
+    here.hears(TOPICS.status, *there.reported[-1])
+    assert [here.hands.is_session_ended(one) for one in ("a1", "b2", "c3")] == [False, True, True]
+    here.hears(TOPICS.status, b"session-d4", b'{"until":"never"}')
+    assert [one.code for one in here.said] == ["group.record"]

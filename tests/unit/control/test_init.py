@@ -132,6 +132,17 @@ def test_a_kind_may_be_named_as_its_question_says_and_in_any_case(tmp_path: Path
     assert check_file(file, Installed(), PASSWORD).findings == ()
 
 
+def test_a_new_pipeline_keeps_tables_with_odd_names_apart_unless_the_operator_says_otherwise(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "shop.toml"
+    lake = ["--target", "iceberg", "--warehouse", "/data/lake"]
+    assert init(file, *lake) == Exit.OK
+    assert settings(file)["topic"]["naming"] == "wrackline_unicode"
+    assert init(file, "--force", *lake, "--set", "topic.naming=debezium") == Exit.OK
+    assert settings(file)["topic"]["naming"] == "debezium"
+
+
 def test_both_processes_can_be_asked_how_it_goes(tmp_path: Path) -> None:
     file = tmp_path / "shop.toml"
     lake = ["--target", "iceberg", "--warehouse", "/data/lake"]

@@ -5,19 +5,22 @@ from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
 from queue import Queue
 from threading import Event
+from threading import enumerate as enumerate_threads
 
 import orjson
 import pytest
 
+from tests.unit.console import made_promise
 from tests.unit.console.made import HOSTILE, both, database, half, source_table, target_table
 from tests.unit.control.test_lineage_sending import Receiver, receiving, says
 from tests.unit.corpus.worker import GOOD
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.times import now_ms
-from wrackline.control.runtime.notices.notice_bodies import as_json, as_slack
+from wrackline.control.runtime.notices.notice_bodies import as_json, as_pagerduty, as_slack
 from wrackline.control.runtime.notices.notice_rules import Condition, Notice, NoticeRules, conditions
 from wrackline.control.runtime.notices.notice_settings import NoticeSettings
-from wrackline.control.runtime.notices.notifier import KEPT, Notifier
+from wrackline.control.runtime.notices.notifier import Notifier
+from wrackline.control.runtime.notices.receivers import KEPT
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
@@ -72,6 +75,15 @@ def test_what_needs_somebody_is_found_on_the_board(board: Halves, found: list[tu
     assert sorted(conditions("shop", board, at_ms)) == found
 
 
+def test_a_broken_promise_of_freshness_is_one_condition_of_the_pipeline() -> None:
+    board, kept = both(half(), half()), made_promise.report(bad=4)
+    assert conditions("shop", board, 0, kept) == {}
+    [(condition, error)] = conditions("shop", board, 0, made_promise.report(bad=5)).items()
+    assert condition == ("slo", "freshness")
+    assert f"{made_promise.STUCK} had 5" in error["sentence"]
+    assert error["hint"] == "wrackline slo shop"
+
+
 def test_a_change_is_told_once_again_after_a_while_and_at_its_end() -> None:
     rules, wrong = NoticeRules("shop", EVERY, again_ms=1_000), {Condition("failed", T): ERROR}
 
@@ -104,6 +116,34 @@ def test_the_forms_hold_what_a_reader_needs_and_no_markup_of_others() -> None:
     assert text.endswith(f": failed, {T}: the slot is lost\nread again")
 
 
+def test_an_incident_of_pagerduty_is_triggered_and_resolved_when_nothing_of_its_kind_stands() -> None:
+    rules, other = NoticeRules("shop", EVERY, again_ms=1_000), Condition("failed", "shop.public.items")
+    table, key = Condition("failed", T), Secret("r0uting")
+    begun = [as_pagerduty(one, key) for one in rules.changes({table: ERROR, other: ERROR}, 1_777_000_000_123)]
+    assert begun[0] is not None
+    event, incident = begun[0]
+    assert orjson.loads(event) == {
+        "routing_key": "r0uting", "event_action": "trigger", "dedup_key": "wrackline:shop:failed",
+        "client": "Wrackline",
+        "payload": {
+            "summary": f"shop: failed, {T}: the slot is lost", "source": "shop", "severity": "critical",
+            "timestamp": "2026-04-24T03:06:40.123+00:00", "component": T, "class": "failed",
+            "custom_details": {"code": "pg.slot_lost", "sentence": "the slot is lost", "hint": "read again"},
+        },
+    }  # fmt: skip
+    assert {one and one[1] for one in begun} == {incident}, "one incident for each kind"
+    assert [as_pagerduty(one, key) for one in rules.changes({other: ERROR}, 1)] == [None], "another stands"
+    (over,) = (as_pagerduty(one, key) for one in rules.changes({}, 2))
+    assert over is not None
+    assert orjson.loads(over[0]) == {
+        "routing_key": "r0uting", "event_action": "resolve", "dedup_key": "wrackline:shop:failed"
+    }  # fmt: skip
+    long = Notice("shop", "failed", T, {**ERROR, "sentence": "x" * 5_000}, 7)
+    made = as_pagerduty(long, key)
+    assert made is not None
+    assert len(orjson.loads(made[0])["payload"]["summary"]) == 1_024
+
+
 @pytest.fixture
 def told() -> Queue[WracklineError]:
     return Queue()
@@ -117,7 +157,7 @@ def notifier(told: Queue[WracklineError]) -> Iterator[Notifier]:
 
 
 def settings(url: str, form: str = "json") -> NoticeSettings:
-    return NoticeSettings(Secret(url), Secret("s3cret"), form, EVERY, 3_600_000)
+    return NoticeSettings(Secret(url), Secret("s3cret"), form, EVERY, 3_600_000, Secret("r0uting"))
 
 
 def counting(
@@ -192,6 +232,83 @@ def test_only_the_newest_notices_are_kept_and_nobody_waits_for_them(notifier: No
         assert len(server.came) == KEPT + 1, "what was under way, and the newest"
 
 
+def test_an_address_that_never_answers_has_one_thread_and_holds_up_no_other(notifier: Notifier) -> None:
+    before, opened = set(enumerate_threads()), Event()
+    answer, came = counting([])
+    failed = both(half("failed", error=ERROR), half())
+
+    def silent(_: BaseHTTPRequestHandler) -> None:
+        opened.wait(60)
+
+    with receiving(silent) as mute, receiving(answer) as server:
+        for number in range(50):
+            notifier.look(f"mute{number}", settings(mute.url), failed, now_ms())
+        while not mute.came:
+            pass
+        notifier.look("shop", settings(server.url), failed, now_ms())
+        assert came.get(timeout=30)
+        ours = [one for one in set(enumerate_threads()) - before if one.name == "notices"]
+        assert len(ours) <= 2, "one for each address"
+        opened.set()
+
+
+def test_a_notice_that_is_never_accepted_holds_up_no_other_of_its_address(notifier: Notifier) -> None:
+    came: Queue[str] = Queue()
+    failed = both(half("failed", error=ERROR), half())
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        pipeline = orjson.loads(server.came[-1][2])["pipeline"]  # one at a time, so the last is this one
+        says(400 if pipeline == "bad" else 200)(handler)
+        came.put(pipeline)
+
+    with receiving(answer) as server:
+        for name in ("bad", "good", "better"):
+            notifier.look(name, settings(server.url), failed, now_ms())
+        seen = set[str]()
+        while seen != {"bad", "good", "better"}:
+            seen.add(came.get(timeout=30))
+
+
+def test_a_sender_that_begins_resolves_what_does_not_stand(notifier: Notifier) -> None:
+    answer, came = counting([])
+    with receiving(answer) as server:
+        failed = both(half("failed", error=ERROR), half())
+        notifier.look("shop", settings(server.url, "pagerduty"), failed, now_ms())
+        for _ in range(4):
+            came.get(timeout=30)
+        events = [orjson.loads(body) for _, _, body in server.came]
+    assert {(one["event_action"], one["dedup_key"].rpartition(":")[2]) for one in events} == {
+        ("resolve", "unsupported_ddl"), ("resolve", "at_risk"), ("resolve", "letters"), ("trigger", "failed"),
+    }  # fmt: skip
+
+
+def test_of_an_incident_that_waits_only_the_newest_event_is_sent(notifier: Notifier) -> None:
+    opened, busy = Event(), Event()
+    events: Queue[str] = Queue()
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        busy.set()
+        event = orjson.loads(server.came[-1][2])
+        opened.wait(60)
+        says(200)(handler)
+        events.put(f"{event['event_action']} {event['dedup_key'].rpartition(':')[2]}")
+
+    with receiving(answer) as server:
+        many = well()
+        notifier.look("shop", settings(server.url, "pagerduty"), well(), now_ms())
+        assert busy.wait(30)
+        for number in range(200):
+            many[Half.TARGET].tables[f"shop.public.t{number}"] = target_table(standing="stopped", error=ERROR)
+        notifier.look("shop", settings(server.url, "pagerduty"), many, now_ms())
+        notifier.look(
+            "shop", settings(server.url, "pagerduty"), with_table(Half.TARGET, dead_letters=3), now_ms()
+        )
+        opened.set()
+        seen = [events.get(timeout=30) for _ in range(5)]
+    assert sorted(seen[-2:]) == ["resolve failed", "trigger letters"]
+    assert "trigger failed" not in seen, "it was over before it could be sent"
+
+
 def pipeline(**given: str) -> Pipeline:
     allowed = Resolver(Allowed().of_the_owner(), {})
     return check({"name": "shop", **GOOD, **given}, Installed(), allowed)
@@ -206,6 +323,18 @@ def test_settings_of_notices_are_read_and_an_address_is_shown_as_stars() -> None
     assert one.registry.shown(one.given)["notify.url"] == "***"
     assert url not in repr(read)
     assert NoticeSettings.of(pipeline().good()) is None
+
+
+def test_the_form_of_pagerduty_needs_its_key_which_is_shown_as_stars() -> None:
+    given = {"notify.url": "https://events.pagerduty.com/v2/enqueue", "notify.form": "pagerduty"}
+    (missing,) = [one for one in pipeline(**given).problems if not one.warning]
+    assert "notify.routing.key" in str(missing.error)
+    one = pipeline(**given, **{"notify.routing.key": "r0uting"})
+    read = NoticeSettings.of(one.good())
+    assert read is not None
+    assert read.routing_key is not None
+    assert read.routing_key.reveal() == "r0uting"
+    assert one.registry.shown(one.given)["notify.routing.key"] == "***"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 """A worker's views of its pipelines: one whose settings are slow to check keeps no other page waiting."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from threading import Event, Thread
+from types import SimpleNamespace
 from typing import Any, cast
 
 from tests.unit.corpus.worker import GOOD
@@ -11,7 +12,8 @@ from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews
 from wrackline.producers.connect.child import Begin
-from wrackline.schemas.kafka.board_records import Half, HalfBoard
+from wrackline.schemas.kafka.board_records import BoardKey, Half, HalfBoard
+from wrackline.schemas.kafka.column_maps import ColumnMap, ColumnStep
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
@@ -89,3 +91,18 @@ def test_a_slow_read_of_one_pipelines_settings_keeps_no_page_of_another_waiting(
     pipelines.versions["fast"] = 2
     views.follow_all()
     assert boards.followed == ["fast", "slow", "fast"], "new settings may lead to another Kafka"
+
+
+def test_the_maps_of_columns_that_a_half_has_written_are_seen() -> None:
+    steps = (ColumnStep("id", "id", "int64", "bigint"),)
+    with closing(BoardFollower()) as boards:
+        views = WorkerViews(Pipelines(), boards, begins, begins, Notifier(lambda: False, lambda *_: None))
+        assert views.column_maps("fast") == {}
+        record = SimpleNamespace(
+            key=lambda: BoardKey("fast", Half.SOURCE, "d.s.t", 10).encode(),
+            value=lambda: ColumnMap("d.s.t", steps).encode(),
+            topic=lambda: "wrackline-fast-status",
+        )
+        boards.take(boards._followed["fast"][1], cast("Any", record), 10)
+        [(name, (source, target))] = views.column_maps("fast", column="s.t.id").items()
+        assert (name, [one.since_ms for one in source], list(target)) == ("d.s.t", [10], [])

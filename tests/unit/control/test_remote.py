@@ -10,17 +10,20 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import orjson
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tests.unit.console.made_promise import report
 from tests.unit.corpus.worker import working
 from wrackline.control.cli import command_line
 from wrackline.control.cli.remote import remote_commands, worker_access
 from wrackline.control.cli.remote.connector_states import UNSEEN, Verb, VerbCourse, read_state
 from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.slo.slo_answer import slo_answer
 from wrackline.schemas.errors import WracklineError
 
 CANARY = "c4n4ry-hunter2"
@@ -303,6 +306,24 @@ def test_apply_shows_what_the_worker_warns_of(wrackline: Wrackline, worker: Told
     told = json.loads(wrackline("apply", str(file), "--json").out)
     assert told == {"name": "shop", "done": "changed", "warnings": [warning]}
     assert json.loads(wrackline("apply", str(file), "--json").out) == {"name": "shop", "done": "made"}
+
+
+def test_how_a_promise_went_is_shown_and_a_broken_one_needs_somebody(
+    wrackline: Wrackline, worker: Told
+) -> None:
+    broken, kept = (orjson.loads(orjson.dumps(slo_answer("shop", report(bad)))) for bad in (5, 4))
+    worker.answers += [(200, broken), (200, kept), (200, {"pipeline": "shop", "promise": None}), (200, kept)]
+    said = wrackline("slo", "shop")
+    assert said.code == Exit.OPERATOR
+    lines = said.out.splitlines()
+    assert lines[0] == "shop: copies at most 5 min old, in 99.9 % of the minutes of 3 days"
+    assert "99.68 % good, 5 bad, 20 paused, 42 % of the budget left; 1 of 2 tables broke it" in lines[1]
+    assert lines[2] == "  shop.public.stuck  99.35 % good, 5 bad, 10 paused, -16 % of the budget left"
+    said = wrackline("slo", "shop")
+    assert (said.code, "kept for all 2 tables" in said.out) == (Exit.OK, True)
+    assert "slo.minutes = 5" in wrackline("slo", "shop").out
+    assert json.loads(wrackline("slo", "shop", "--table", "a b", "--json").out) == kept
+    assert worker.asked[-1] == "GET /connectors/shop/slo?table=a%20b"
 
 
 @pytest.mark.parametrize(

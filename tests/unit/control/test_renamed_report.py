@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from tests.unit.settings.shop import GOOD, checked
+from wrackline.control.runtime.board.board_changes import LookScope
 from wrackline.control.runtime.board.source_report import SourceReport
 from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.snapshot.table_state import TableDeparture, TableState, render_state
@@ -32,6 +33,6 @@ def test_a_renamed_table_counts_as_dropped_only_if_all_of_its_rows_are_read_agai
     partition = SourcePartition(values.text("topic.prefix"), "d")
     measures = TaskMeasures(0, "postgres", [partition], 1, monotonic=lambda: 0.0, now_ms=lambda: 0)
     measures.figures()[partition].tables.take(OLD, RENAMED)
-    shown = SourceReport(values, "postgres", measures, str).look(True).tables["d.public.old"]
+    shown = SourceReport(values, "postgres", measures, str).look(LookScope.ALL).tables["d.public.old"]
     assert shown is not None
     assert (shown["state"], shown["renamed_to"], shown["dropped"]) == ("gone", "d.public.new", dropped)

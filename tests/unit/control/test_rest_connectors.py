@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -12,11 +13,12 @@ from tests.unit.control.test_rest import JSON, Client
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import GroupMember
+from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce
 from wrackline.control.runtime.rest.routes import connector_routes, plugin_routes
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
-from wrackline.control.runtime.services.offsets import PastPosition
+from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.pipelines.pipeline import check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
@@ -44,6 +46,13 @@ class Crew:
 
     def config(self, name: str) -> Mapping[str, str]:
         return {**CONFIG, "name": name}
+
+    def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
+        del name
+        return []
+
+    def rewind(self, name: str, to: datetime, *, as_new: bool, dry_run: bool) -> Sequence[PlannedMove]:
+        raise AssertionError(name, to, as_new, dry_run)
 
     def standing(self, name: str) -> ConnectorState:
         return self.standings[name]

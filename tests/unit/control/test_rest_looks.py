@@ -9,12 +9,14 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.unit.console.made_promise import STUCK, report
 from wrackline.control.runtime.rest.routes import answer_cache, view_routes
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.services.status import PipelineStatus
+from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.schemas.errors import OperatorNeeded
 
 MANY = 8
@@ -36,6 +38,10 @@ class Looks:
     def status(self, name: str) -> PipelineStatus:
         self._look(name)
         return PipelineStatus(name, {}, {"databases": {}}, None)
+
+    def slo(self, name: str) -> SloReport | None:
+        self._look(f"{name}, promised")
+        return report()
 
     def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
         self._look(f"{name}, tried" if probe else f"{name}!")
@@ -124,6 +130,15 @@ def test_an_answer_is_good_for_a_while(made: Looks, ask: Asking, clock: Clock) -
         assert (status, told["pipeline"], told["ok"]) == (200, "shop", False)
         assert told["findings"][0]["id"] == "pg.slot_lost"
         assert len(made.begun) == begun
+
+
+def test_a_promise_is_looked_at_once_for_all_of_its_tables(made: Looks, ask: Asking) -> None:
+    made.may_end.set()
+    status, told = ask("/connectors/shop/slo")
+    assert (status, told["pipeline"], len(told["tables"])) == (200, "shop", 2)
+    assert [one["table"] for one in ask(f"/connectors/shop/slo?table={STUCK}")[1]["tables"]] == [STUCK]
+    assert made.begun == ["shop, promised"]
+    assert ask("/connectors/other/slo")[0] == 404
 
 
 def test_a_trial_is_a_look_of_its_own(made: Looks, ask: Asking) -> None:

@@ -19,6 +19,7 @@ from wrackline.consumers.contract.target import UpkeepRemoval, UpkeepResult
 from wrackline.consumers.drive.retry_state import TableRetryState
 from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome
 from wrackline.consumers.observe.figures import ConsumerFigures
+from wrackline.consumers.observe.slo_figures import SloFigures
 from wrackline.control.cli.terminal.status_text import (
     StatusStyle,
     details,
@@ -29,6 +30,8 @@ from wrackline.control.cli.terminal.status_text import (
     unknown_tables,
 )
 from wrackline.control.cli.terminal.status_watch import picture, watch
+from wrackline.control.runtime.board.board_changes import LookScope
+from wrackline.control.runtime.board.half_standing import HalfStanding
 from wrackline.control.runtime.board.target_report import TargetReport
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.services import requests
@@ -87,9 +90,9 @@ def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Ma
         UpkeepOutcome("s.shop.public.orders", 2.0, None, UpkeepResult({UpkeepRemoval.FILES: 1200}, 3))
     )
     figures.went(outage)
-    report = TargetReport("iceberg", figures)
+    report = TargetReport("iceberg", figures, HalfStanding(), SloFigures(None, figures))
     report.begins()
-    half, found, _ = report.look(True)
+    half, found, *_ = report.look(LookScope.ALL)
     aged = {name: {**(table or {}), "freshness_ms": None} for name, table in found.items()}
     aged["shop.public.orders"]["freshness_ms"] = 2_400
     told: Mapping[str, Any] = orjson.loads(orjson.dumps({**half, "began_ms": 0, "tables": aged}))

@@ -24,7 +24,7 @@ from wrackline.schemas.tables.types import ColumnType, Kind
 ORDERS, ODD = TableId("shop", "public", "orders"), TableId("shop", "public", "a\x1b[2J")
 TOPIC = "shop1.shop.public.orders"
 NOT_THERE = UNREACHABLE(who="shop", seconds=1)
-REFUSED = COLLISION(table=ODD, topic="t", other="y", pattern="x")
+REFUSED = COLLISION(table=ODD, topic="t", other="y", fix="", pattern="x")
 
 
 def shape(table: TableId, *key: str) -> TableSchema:

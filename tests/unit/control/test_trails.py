@@ -4,6 +4,8 @@ import io
 from contextlib import closing
 from itertools import count
 from math import inf
+from queue import Queue
+from threading import Event
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -13,10 +15,11 @@ from confluent_kafka import KafkaError, KafkaException
 
 from tests.unit.corpus.worker import exchange, request, working
 from wrackline.control.runtime.board.board_follower import BoardFollower
+from wrackline.control.runtime.logs import trail_writer
 from wrackline.control.runtime.logs.line_rate import LineRate
 from wrackline.control.runtime.logs.lines import also_hear, log_to
 from wrackline.control.runtime.logs.trail_lines import LineChoice, choose_lines
-from wrackline.control.runtime.logs.trail_writer import open_trail
+from wrackline.control.runtime.logs.trail_writer import KEPT, TrailWriter, open_trail
 from wrackline.producers.kafka.client import Client
 
 
@@ -96,13 +99,70 @@ def test_whatever_a_line_holds_its_logger_goes_on() -> None:
             put({"event": "e", "line": "a file", "file": odd})
 
 
+class Away:
+    """A producer whose broker takes nothing until `back`; it says so of each line, in order."""
+
+    def __init__(self) -> None:
+        self.back, self.came, self._open = Event(), Queue[bytes](), list[tuple[bytes, Any]]()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def produce(self, _: str, line: bytes, *, partition: int, on_delivery: Any) -> None:
+        assert partition == 0
+        self._open.append((line, on_delivery))
+
+    def poll(self, _: float) -> None:
+        done, self._open = self._open, []
+        for line, delivered in done:
+            if self.back.is_set():
+                self.came.put(line)
+            delivered(None if self.back.is_set() else KafkaError(KafkaError._MSG_TIMED_OUT), None)
+
+    def flush(self, _: float) -> None:
+        self.poll(0)
+
+
+def test_lines_wait_while_kafka_is_away_and_the_newest_are_sent_in_their_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker, complete, failed = Away(), Event(), Event()
+
+    def prepared(writer: TrailWriter) -> Away:
+        if not complete.is_set():
+            raise KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+        assert len(writer._waiting) <= KEPT
+        failed.set()
+        return broker
+
+    monkeypatch.setattr(TrailWriter, "_prepared", prepared)
+    monkeypatch.setattr(trail_writer, "_AGAIN_S", 0.01)
+    monkeypatch.setattr(trail_writer, "_LOOK_S", 0.01)
+    with open_trail(cast("Client", None), "topic", 90, inf) as put:
+        for number in range(KEPT + 7):
+            put({"event": "write", "n": number})
+        complete.set()
+        assert failed.wait(30), "no more are kept"
+        put({"event": "write", "n": KEPT + 7})
+        broker.back.set()
+        numbers = [orjson.loads(broker.came.get(timeout=30))["n"] for _ in range(KEPT)]
+    assert numbers == list(range(8, KEPT + 8))
+    assert broker.came.empty()
+
+
 def test_a_line_of_any_length_takes_no_memory_of_the_worker() -> None:
     with closing(BoardFollower()) as follower:
         follower.follow_lines("lines", Client({"bootstrap.servers": "127.0.0.1:1"}, 1_000))
         for length in (10, 1 << 20, 20):
-            record = SimpleNamespace(key=lambda: None, value=lambda n=length: b"x" * n, topic=lambda: "lines")
+            record = SimpleNamespace(
+                key=lambda: None,
+                value=lambda n=length: b"x" * n,
+                topic=lambda: "lines",
+                offset=lambda n=length: n,
+            )
             follower.take(cast("Any", None), cast("Any", record), 0)
         assert [len(one) for one in follower.lines("lines")] == [10, 20]
+        assert [place for place, _ in follower.numbered_lines("lines")] == [10, 20]
 
 
 def test_no_write_of_many_is_left_out_of_the_audit() -> None:

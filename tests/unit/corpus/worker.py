@@ -47,10 +47,12 @@ from wrackline.control.runtime.rest.routes import (
 )
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.forward import Forward
+from wrackline.control.runtime.rest.server.once import Once
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.services.offsets import PastPosition
 from wrackline.control.runtime.services.status import PipelineStatus
+from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
@@ -135,6 +137,10 @@ class Crew(FileConnectors):
 class Group(FakeGroup):
     """Connectors that are made by REST; `shop` and `north_shop` are stopped, `orders` runs."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.desk = Desk()
+
     def begin_anew(self) -> None:
         """Forget what a case did."""
         self._configs.clear()
@@ -169,6 +175,10 @@ class Looks:
 
     def status(self, name: str) -> PipelineStatus:
         return PipelineStatus(name, {}, {"databases": {}}, None)
+
+    def slo(self, name: str) -> SloReport | None:
+        del name
+        return None
 
     def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
         del name
@@ -238,7 +248,7 @@ def writing() -> Iterator[tuple[int, Group]]:
     """Serve a group's REST until the block ends."""
     group = Group()
     group.resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
-    hop = Middleware(Forward, elsewhere=group.elsewhere, tls=None)
+    hops = [Middleware(Forward, elsewhere=group.elsewhere, tls=None), Middleware(Once, answers=group)]
     views = MadeViews({name: busy(3) for name in ("shop", "orders")})
     routes = (
         connector_routes.routes(group),
@@ -247,8 +257,10 @@ def writing() -> Iterator[tuple[int, Group]]:
         log_routes.routes(views),
         context_routes.routes(group, views, group),
         app_routes.routes(group, group),
+        request_routes.routes({"shop": group.desk}),
+        letter_routes.routes(views),  # type: ignore[arg-type]  # its desk works at once
     )
-    with open_endpoint(ALONE, routes, print, [hop]) as door:
+    with open_endpoint(ALONE, routes, print, hops) as door:
         yield door.port, group
 
 

@@ -303,20 +303,42 @@ def test_a_statement_that_no_table_uses_is_reported_once_however_often_the_log_i
     assert [error.code for error in told] == ["snapshot.override_unused"]
 
 
+def published(was: Naming, *tables: TableId, captured: Collection[TableId]) -> ResumeState:
+    """What is left of a pipeline that has published these tables."""
+    offset = Offset(1, 1, canonical_json({"epoch": 1}), None, 0, 0, saved_companion(was, ["7"]))
+    states = {TableKey("c", PARTITION, table): Record(1, render_state(READ)) for table in tables}
+    refused = TableId(PARTITION.database, "public", "na\xefve, refused")
+    states[TableKey("c", PARTITION, refused)] = Record(1, render_state(TableState()))
+    state = OffsetsState({PositionKey("c", *PARTITION): offset}, states, ())
+    return ResumeState.of(state, "c", PARTITION, [*captured, refused])
+
+
 @pytest.mark.parametrize("was", Naming)
 def test_topics_that_were_written_keep_their_names(was: Naming) -> None:
-    offset = Offset(1, 1, canonical_json({"epoch": 1}), None, 0, 0, saved_companion(was, ["7"]))
-    kept = ResumeState.of(OffsetsState({PositionKey("c", *PARTITION): offset}, {}, ()), "c", PARTITION, ())
+    odd = TableId(PARTITION.database, "public", "\u0437\u0430\u043a\u0430\u0437\u044b")
+    kept = published(was, TABLE, odd, captured=[TABLE, odd])
     assert kept.unproven == ("7",)
     nothing = ResumeState.of(OffsetsState({}, {}, ()), "c", PARTITION, ())
     for now in Naming:
         assert nothing.named(now) == nothing
         if now is was:
             assert kept.named(now) == kept
-        else:
+            continue
+        for one in (kept, published(was, TABLE, captured=[])):  # it may come back, and has a topic
             with pytest.raises(OperatorNeeded) as raised:
-                kept.named(now)
+                one.named(now)
             assert raised.value.code == "topic.naming_changed"
+            assert f'topic.naming = "{was.value}"' in raised.value.hint
+
+
+@pytest.mark.parametrize("was", Naming)
+def test_names_are_escaped_from_now_on_if_no_table_that_was_published_gets_another(was: Naming) -> None:
+    kept = published(was, TABLE, captured=[TABLE])
+    same = [now for now in Naming if now.parts == was.parts]
+    assert [kept.named(now) for now in same] == [kept, kept]
+    for now in {*Naming} - {*same}:
+        with pytest.raises(OperatorNeeded):
+            kept.named(now)
 
 
 class Catalogue(LosingSource):

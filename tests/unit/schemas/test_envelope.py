@@ -94,11 +94,25 @@ def test_the_same_table_gives_the_same_text() -> None:
     assert dump(made()) != dump(made(topic="shop1.shop.public.another"))
 
 
-def test_colliding_names_are_refused() -> None:
-    with pytest.raises(OperatorNeeded, match="'a b' and 'a-b'") as raised:
-        made(table(text("a b", 1), text("a-b", 2)))
+def test_columns_that_would_have_one_name_are_escaped_and_the_others_keep_theirs() -> None:
+    names = ("id", "na\xefve", "na\xe8ve", "a b", "a_b", "e-mail")
+    columns = [text(name, at) for at, name in enumerate(names, 1)]
+    row = fields(made(table(*columns))["fields"][0]["type"][1])  # type: ignore[index]  # JSON
+    assert {field.get("wrackline.name", name): name for name, field in row.items()} == {
+        "id": "id",
+        "na\xefve": "na_u00efve",
+        "na\xe8ve": "na_u00e8ve",
+        "a b": "a_u0020b",
+        "a_b": "a_b",
+        "e-mail": "e_mail",
+    }
+
+
+def test_names_that_collide_even_if_escaped_are_refused() -> None:
+    with pytest.raises(OperatorNeeded, match="'a-b' and 'a_u002db'") as raised:
+        made(table(text("a-b", 1), text("a_b", 2), text("a_u002db", 3)))
     assert raised.value.code == "avro.names_collide"
-    assert "column.exclude.list = 'shop.public.t.a-b'" in raised.value.hint
+    assert "column.exclude.list = 'shop.public.t.a_u002db'" in raised.value.hint
 
 
 def test_kafka_connects_own_names_are_beside_date_and_decimal() -> None:

@@ -75,7 +75,7 @@ def test_tables_that_wish_for_one_topic_are_refused_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), [("naïve", "naève"), ("заказы", "товары"), ("価格", "数量")])
-@pytest.mark.parametrize("naming", Naming)
+@pytest.mark.parametrize("naming", [Naming.WRACKLINE, Naming.DEBEZIUM])
 def test_colliding_non_ascii_names_are_refused_and_the_hint_names_a_way(
     one: str, other: str, naming: Naming
 ) -> None:
@@ -85,6 +85,30 @@ def test_colliding_non_ascii_names_are_refused_and_the_hint_names_a_way(
     assert {error.code for error in given.refused.values()} == {"topic.collision"}
     assert str(second) in given.refused[first].sentence
     assert f"table.exclude.list = 'public.{one}'" in given.refused[first].hint
+    assert given.refused[first].hint.startswith(f'set topic.naming = "{naming.value}_unicode"; or ')
+    apart = assign("srv", [first, ORDERS, second], naming=naming.escaping)
+    assert (len(set(apart.topics.values())), apart.refused) == (3, {})
+    assert apart.topics[ORDERS] == given.topics[ORDERS]
+
+
+def test_an_escaped_name_is_written_as_debezium_writes_it_and_only_where_it_must_be() -> None:
+    def topic(name: str) -> str:
+        return table_topic("srv", TableId("shop", "public", name), Naming.WRACKLINE_UNICODE)
+
+    assert topic("order_items-2") == "srv.shop.public.order_items-2"
+    assert topic("na\xefve") == "srv.shop.public.na_u00efve"
+    assert topic("a.b c") == "srv.shop.public.a_u002eb_u0020c"
+    assert topic("\U0001f30a") == "srv.shop.public._ud83c_udf0a"
+    assert topic("na_u00efve") == "srv.shop.public.na_u005fu00efve", "a name that looks like an escape"
+
+
+def test_a_setting_that_would_help_nobody_is_not_recommended() -> None:
+    one, other = TableId("shop", "a", "b_c"), TableId("shop", "a_b", "c")
+    for naming in Naming:
+        refused = assign("srv", [one, other], naming=naming).refused
+        assert refused[one].hint.startswith("rename one of them")
+    long = [TableId("shop", "public", name * 60) for name in ("\u0437", "\u0442")]
+    assert assign("srv", long, naming=Naming.WRACKLINE).refused[long[0]].hint.startswith("rename one of them")
 
 
 def test_names_that_kafka_itself_cannot_distinguish_collide() -> None:

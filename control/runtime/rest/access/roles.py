@@ -85,6 +85,7 @@ _TABLE: Final = {
         "GET /connectors",
         "GET /connectors/{name}",
         "GET /connectors/{name}/config",
+        "GET /connectors/{name}/settings",
         "GET /connectors/{name}/status",
         "GET /connectors/{name}/topics",
         "GET /connectors/{name}/offsets",
@@ -96,6 +97,7 @@ _TABLE: Final = {
         "GET /connectors/{name}/tables/{table}/events",
         "GET /connectors/{name}/tables/{table}/shapes",
         "GET /connectors/{name}/lag",
+        "GET /connectors/{name}/slo",
         "GET /connectors/{name}/lineage",
         "GET /lineage",
         "GET /connectors/{name}/logs",
@@ -126,6 +128,7 @@ _TABLE: Final = {
         "GET /console/p/{name}/t/{table}",
         "GET /console/p/{name}/events",
         "GET /console/p/{name}/errors",
+        "GET /console/p/{name}/logs",
         "GET /console/p/{name}/letters",
         "GET /console/p/{name}/tables/{table}/shapes",
         "GET /console/error/{code}",
@@ -183,11 +186,14 @@ _TABLE: Final = {
         "PUT /connector-plugins/{name}/config/validate",
         "GET /audit",
         f"PUT {_OFFSET}",
+        "PUT /v3/namespaces/{ns}/apps/{name}",
         "DELETE /v3/namespaces/{ns}/apps/{name}",
         "PUT /v1/contexts/{ns}/drafts/{id}",
         "DELETE /v1/contexts/{ns}/drafts/{id}",
         "POST /v1/contexts/{ns}/drafts/{id}/deploy",
         "POST /console/new",
+        "GET /console/p/{name}/rewind",  # asks the source whether it can begin there
+        "POST /console/p/{name}/rewind",
         *(
             f"POST /console/draft/{{id}}/{what}"
             for what in ("step/{step}", "tables", "columns", "deploy", "remove")

@@ -5,8 +5,8 @@
 In: the users' file, and a secret of this worker or of its group.  Out: cookies, and the users that they stand
 for.  Nothing of a session is kept here, so any worker with the same secret accepts it.  The key of the HMAC
 is made from the secret and from what the file holds of the user, so a new password or role ends all sessions
-of that user, and neither the file alone nor the secret alone can make one.  The worker that got a log-out
-remembers it until the session would have ended by itself.
+of that user, and neither the file alone nor the secret alone can make one.  A log-out is remembered until the
+session would have ended by itself: by this worker at once, by the others of its group when they read of it.
 """
 
 import hashlib
@@ -20,6 +20,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 from wrackline.control.runtime.rest.access.users_file import User, Users
+from wrackline.control.runtime.rest.model.shared_sessions import SharedSessions
 
 LONGEST_S: Final = 12 * 3600
 IDLE_S: Final = 3600
@@ -45,10 +46,15 @@ class Sessions:
     """Makes and reads cookies; one thread calls it."""
 
     def __init__(
-        self, secret: Callable[[], bytes], *, secure: bool, now: Callable[[], float] = time.time
+        self,
+        secret: Callable[[], bytes],
+        *,
+        secure: bool,
+        now: Callable[[], float] = time.time,
+        shared: SharedSessions | None = None,
     ) -> None:
         """Take the secret as it is now, and whether browsers reach this worker over TLS."""
-        self._secret, self._now = secret, now
+        self._secret, self._now, self._shared = secret, now, shared
         self.cookie = "__Host-wrackline" if secure else "wrackline_session"
         self._attributes = "; Path=/; HttpOnly; SameSite=Strict" + ("; Secure" if secure else "")
         self._ended: dict[str, float] = {}
@@ -85,6 +91,8 @@ class Sessions:
         self._ended = {one: until for one, until in self._ended.items() if until > now}
         if len(self._ended) < _MOST_ENDED:
             self._ended[session.id] = session.began + LONGEST_S
+        if self._shared is not None:
+            self._shared.end_session(session.id, session.began + LONGEST_S)
         return f"{self.cookie}=; Max-Age=0{self._attributes}"
 
     def form_token(self, user: User, session: Session | None) -> str:
@@ -95,6 +103,7 @@ class Sessions:
         now = self._now()
         return (
             session.id not in self._ended
+            and not (self._shared is not None and self._shared.is_session_ended(session.id))
             and session.began <= session.used <= now + _EARLY_S
             and now < session.began + LONGEST_S
             and now < session.used + IDLE_S

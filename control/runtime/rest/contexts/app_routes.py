@@ -3,8 +3,8 @@
     GET, DELETE /v3/namespaces/{ns}/apps/{name}       GET /v3/apps/{name} in the namespace default
     POST        …/workers/DeltaWorker/start|stop      GET …/workers/DeltaWorker/status
 
-In: connectors, and a group that may remove them.  Out: routes.  A connector is made as a draft or by
-`POST /connectors`; nothing is added here.
+In: connectors, and a group that may remove them.  Out: routes.  `PUT` of an application takes a draft's
+configuration, so it is with the drafts: `control/plane/draft_routes.py`.
 """
 
 from typing import Any, Final

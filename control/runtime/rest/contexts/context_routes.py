@@ -20,7 +20,7 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
+from wrackline.control.runtime.board.board_summary import PipelineHistory
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.contexts.metrics_document import metrics_document
 from wrackline.control.runtime.rest.contexts.namespaces import namespace_check
@@ -173,9 +173,7 @@ class _States:
     def line(self, name: str) -> dict[str, Any]:
         standing = self._crew.standing(name)
         with self._board(name) as board:
-            now = now_ms()
-            summary = board.history.newest(now) or summarise(board.halves, now)
-            kinds = board.followed
+            summary, kinds = board.history.newest(board.halves, now_ms()), board.followed
             return {
                 "name": name,
                 "source": kinds.kind,

@@ -19,6 +19,7 @@ from wrackline.control.runtime.rest.describe.schema_parts import (
     ref,
     whole,
 )
+from wrackline.control.runtime.rest.describe.slo_schemas import SLO_SCHEMAS
 
 _STATE: Final[Schema] = {
     "type": "string",
@@ -54,6 +55,19 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         ]
     },
     "Settings": {**map_of(TEXT), "description": "flat; a secret is shown as ***"},
+    "SettingsInForce": object_of(
+        settings=list_of(
+            object_of(
+                name=TEXT,
+                value={**MAYBE, "description": "a secret is shown as ***, a reference to one as it is"},
+                origin={"type": "string", "enum": ["pipeline", "group", "default"]},
+                default=MAYBE,
+                changed={"type": "boolean", "description": "whether the value is not the default"},
+                group=TEXT,
+                doc=TEXT,
+            )
+        )
+    ),
     "SentSettings": {
         **map_of({"type": ["string", "number", "boolean"]}),
         "description": "flat; a value that is not a string is stored as its JSON text",
@@ -283,6 +297,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             suggestion=TEXT,
             impact=TEXT,
             severity={"type": "string", "enum": ["ERROR", "WARNING", "INFO"]},
+            connects={"type": "boolean", "description": "whether it is about reaching a server at all"},
         ),
         "additionalProperties": True,  # its table and column
     },
@@ -308,5 +323,6 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "Requests": object_of(requests=list_of(ref("Receipt"))),
     "Receipts": object_of(id=TEXT, receipts=list_of(ref("Receipt"))),
     **LINEAGE_SCHEMAS,
+    **SLO_SCHEMAS,
     **PLANE_SCHEMAS,
 }

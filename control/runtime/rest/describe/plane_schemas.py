@@ -17,6 +17,8 @@ from wrackline.control.runtime.rest.describe.schema_parts import (
     ref,
 )
 
+_IGNORED: Final = list_of(object_of(property=TEXT, why=TEXT, hint=TEXT, harmless={"type": "boolean"}))
+_NO_EFFECT: Final[Schema] = {"description": "has no effect"}
 _STATE_WORD: Final[Schema] = {"enum": ["OK", "FAILING", "ERROR"]}
 _TABLE_WORD: Final[Schema] = {
     "enum": ["SNAPSHOTTING", "REPLICATING", "FAILING", "SNAPSHOT", "REPLICATE", "ERROR"]
@@ -59,7 +61,7 @@ PLANE_SCHEMAS: Final[Mapping[str, Any]] = {
         by=TEXT,
         form={"type": "string", "enum": ["stages", "flat", "toml"]},
         config={"type": ["object", "string"], "description": "a text only as toml"},
-        ignored=list_of(object_of(property=TEXT, why=TEXT, hint=TEXT, harmless={"type": "boolean"})),
+        ignored=_IGNORED,
     ),
     "Drafts": list_of(ref("Draft")),
     "Question": {
@@ -198,5 +200,11 @@ PLANE_SCHEMAS: Final[Mapping[str, Any]] = {
         programs=list_of(object_of(type=TEXT, app=TEXT, name=TEXT, description=TEXT)),
         artifact=object_of(name=TEXT, version=TEXT, scope=TEXT),
     ),
+    "SentApplication": object_of(
+        optional=("artifact", "description", "principal", "change", "parentVersion"),
+        config={"type": "object", "description": "settings, or stages and connections, as of a draft"},
+        **dict.fromkeys(("artifact", "description", "principal", "change", "parentVersion"), _NO_EFFECT),
+    ),
+    "MadeApplication": object_of(name=TEXT, ignored=_IGNORED),
     "ProgramStatus": object_of(status={"enum": ["STARTING", "RUNNING", "STOPPED", "FAILED"]}),
 }

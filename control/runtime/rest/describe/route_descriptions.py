@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from wrackline.control.runtime.rest.describe.schema_parts import Schema
+from wrackline.control.runtime.rest.describe.schema_parts import PAGE, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,6 @@ _EXPAND: Final[Schema] = {"type": "array", "items": {"type": "string", "enum": [
 
 _FORM: Final[Schema] = {"type": "string", "enum": ["stages", "flat", "toml"]}
 _SENT: Final = (400, 413, 415)
-_PAGE: Final[Mapping[str, Schema]] = {
-    "search": {"type": "string", "default": ""},
-    "limit": {"type": "integer", "default": 1000, "minimum": 1, "maximum": 10_000},
-    "after": {"type": "integer", "default": 0, "minimum": 0},
-}
 
 
 def _questions(draft: str, about: str) -> Mapping[str, RouteDescription]:
@@ -49,7 +44,7 @@ def _questions(draft: str, about: str) -> Mapping[str, RouteDescription]:
             f"List the tables of the source of {about}",
             {200: "SourceTables"},
             None if draft else "Question",
-            query=_PAGE,
+            query=PAGE,
             errors=_ASKS if draft else errors,
         ),
         f"{path}describeTable": RouteDescription(
@@ -87,6 +82,10 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
         errors=(_BY_FILE,),
     ),
     "GET /connectors/{name}/config": RouteDescription("Return a connector's settings", {200: "Settings"}),
+    "GET /connectors/{name}/settings": RouteDescription(
+        "Return the settings that a connector runs with, and where each comes from",
+        {200: "SettingsInForce"},
+    ),
     "PUT /connectors/{name}/config": RouteDescription(
         "Replace a connector's settings, or create the connector",
         {200: "Connector", 201: "Connector"},
@@ -213,6 +212,12 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /connectors/{name}/lag": RouteDescription(
         "Report how far each step is behind", {200: "Lag"}, errors=_ASKS
     ),
+    "GET /connectors/{name}/slo": RouteDescription(
+        "Report how the promise of freshness went, with the tables that had most bad minutes",
+        {200: "Promise"},
+        query={"table": {"type": "string", "description": "only this one"}},
+        errors=(400, *_ASKS),
+    ),
     "GET /connectors/{name}/logs": RouteDescription(
         "Return the newest lines that both halves have logged",
         {200: "Lines"},
@@ -292,6 +297,12 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /v3/namespaces/{ns}/apps/{name}": RouteDescription(
         "Describe a connector as an application", {200: "Application"}
     ),
+    "PUT /v3/namespaces/{ns}/apps/{name}": RouteDescription(
+        "Make a stopped connector of stages or settings, or give it other settings",
+        {200: "MadeApplication"},
+        "SentApplication",
+        errors=_CHANGES,
+    ),
     "DELETE /v3/namespaces/{ns}/apps/{name}": RouteDescription(
         "Delete a connector; its positions are kept", {200: None}, errors=(_BY_FILE,)
     ),
@@ -304,7 +315,15 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /v3/namespaces/{ns}/apps/{name}/workers/DeltaWorker/status": RouteDescription(
         "Report the state of a connector's source half", {200: "ProgramStatus"}
     ),
-    "GET /v1/contexts/{ns}/drafts": RouteDescription("List the drafts of pipelines", {200: "Drafts"}),
+    "GET /v1/contexts/{ns}/drafts": RouteDescription(
+        "List the drafts of pipelines; the header Link names the next page",
+        {200: "Drafts"},
+        query={
+            "limit": {"type": "integer", "default": 1000, "minimum": 1, "maximum": 1000},
+            "after": {"type": "string", "default": "", "description": "the id after which the page begins"},
+        },
+        errors=(400,),
+    ),
     "GET /v1/contexts/{ns}/drafts/{id}": RouteDescription(
         "Return a draft; its ETag is for If-Match", {200: "Draft"}, query={"form": _FORM}, errors=(400, 409)
     ),

@@ -12,6 +12,12 @@ TEXT: Final[Schema] = {"type": "string"}
 MAYBE: Final[Schema] = {"type": ["string", "null"]}
 NUMBER: Final[Schema] = {"type": ["number", "null"], "description": "null: not known"}
 
+PAGE: Final[Mapping[str, Schema]] = {  # what a list takes
+    "search": {"type": "string", "default": ""},
+    "limit": {"type": "integer", "default": 1000, "minimum": 1, "maximum": 10_000},
+    "after": {"type": "integer", "default": 0, "minimum": 0},
+}
+
 
 def list_of(of: Schema) -> Schema:
     """Return a list of these."""

@@ -1,7 +1,8 @@
-"""A request's body: its declared type, and its bytes, up to a bound."""
+"""A request's body: its declared type, its bytes up to a bound, and a body that is read a second time."""
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
+from starlette.types import Message, Receive
 
 from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.redaction import shown_name
@@ -36,3 +37,18 @@ async def body_of(request: Request, most: int) -> bytes:
     except ClientDisconnect:
         return b""
     return bytes(taken)
+
+
+class ReplayedBody:
+    """What an application receives: a body that was read before, then what comes later."""
+
+    def __init__(self, body: bytes, then: Receive) -> None:
+        self._body: bytes | None = body
+        self._then = then
+
+    async def __call__(self) -> Message:
+        """Return the body first."""
+        if self._body is None:
+            return await self._then()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}

@@ -10,6 +10,9 @@ from datetime import datetime
 from typing import Protocol
 
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.kept_answers import KeptAnswers
+from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce
+from wrackline.control.runtime.rest.model.shared_sessions import SharedSessions
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
@@ -93,6 +96,10 @@ class Connectors(Protocol):
         """Return the settings in a pipeline's file; secrets are masked."""
         ...
 
+    def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
+        """Return the settings that a pipeline runs with, where each comes from, and what it means."""
+        ...
+
     def standing(self, name: str) -> ConnectorState:
         """Return the state of its process."""
         ...
@@ -117,8 +124,15 @@ class Connectors(Protocol):
         """Return the positions that were kept, oldest first."""
         ...
 
+    def rewind(self, name: str, to: datetime, *, as_new: bool, dry_run: bool) -> Sequence[PlannedMove]:
+        """Go back to a moment, or only say what that would do.  NOT_STOPPED unless it was stopped.
 
-class WritableConnectors(Connectors, Protocol):
+        By files it is refused.
+        """
+        ...
+
+
+class WritableConnectors(Connectors, KeptAnswers, SharedSessions, Protocol):
     """A crew whose connectors are made by REST.  For an unknown name it raises NO_CONNECTOR."""
 
     cluster: str  # the id of the Kafka that the group keeps its records in
@@ -126,10 +140,6 @@ class WritableConnectors(Connectors, Protocol):
 
     def elsewhere(self) -> str | None:
         """Return the URL of the worker that writes, None if it is this one; NO_COORDINATOR meanwhile."""
-        ...
-
-    def session_secret(self) -> bytes:
-        """Return what the keys of the console's sessions are made from; empty while it is not known."""
         ...
 
     def stored_settings(self, name: str) -> Mapping[str, str]:
@@ -158,8 +168,4 @@ class WritableConnectors(Connectors, Protocol):
         self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
     ) -> None:
         """Set positions, None removes one; None for all of them.  NOT_STOPPED unless it was stopped."""
-        ...
-
-    def rewind(self, name: str, to: datetime, *, as_new: bool, dry_run: bool) -> Sequence[PlannedMove]:
-        """Go back to a moment, or only say what that would do.  NOT_STOPPED unless it was stopped."""
         ...

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from wrackline.control.runtime.rest.model.connectors import WritableConnectors
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Definite, OperatorNeeded, define
@@ -144,6 +145,7 @@ class DraftAccess:
     names: Callable[[], Sequence[str]]  # of the pipelines that there are
     check: Callable[[Mapping[str, str]], Pipeline]  # settings, as those of a pipeline that is made here
     begin: Callable[..., Begin]  # (main, settings, *more): main(settings, allowed, *more, line) as a process
+    group: WritableConnectors | None = None  # None: files say which pipelines there are
 
 
 def refuse_changed(

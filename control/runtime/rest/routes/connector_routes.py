@@ -2,6 +2,7 @@
 
     GET  /connectors[?expand=status&expand=info]
     GET  /connectors/{c}[/config|status|tasks|tasks-config|topics|offsets]
+    GET  /connectors/{c}/settings                    ours: those in force, and where each comes from
     PUT  /connectors/{c}/topics/reset                for clients that send it; no topics are kept
     PUT  /connectors/{c}/pause|resume|stop           POST /connectors/{c}/restart[?includeTasks&onlyFailed]
     GET  /connectors/{c}/tasks/{n}/status            POST /connectors/{c}/tasks/{n}/restart
@@ -80,6 +81,12 @@ def _add_reads(made: APIRouter, crew: Connectors) -> None:
         """Show its settings."""
         _state_of(crew, name)
         return Answer(dict(crew.config(name)))
+
+    @made.get("/{name}/settings")
+    def settings(name: str) -> Response:
+        """Show the settings that it runs with, defaults too."""
+        _state_of(crew, name)
+        return Answer({"settings": [one.document() for one in crew.settings_in_force(name)]})
 
     @made.get("/{name}/status")
     def status(name: str) -> Response:

@@ -57,7 +57,8 @@ def routes(desks: Mapping[str, RequestsService]) -> APIRouter:
         """Take a request."""
         desk = desk_of(name)
         body = await json_of(request, signals.SIZE_MAX)
-        read = await run_in_threadpool(signals.parse_message, body, str(uuid.uuid4()))
+        own = request.headers.get("idempotency-key") or str(uuid.uuid4())
+        read = await run_in_threadpool(signals.parse_message, body, own)
         if isinstance(read, signals.RejectedSignal):
             status = 413 if read.reason.code == signals.TOO_LARGE.code else 400
             return error_response(status, read.reason.sentence, read.reason.code, read.reason.hint)

@@ -2,6 +2,7 @@
 
     GET /connectors/{name}/tables        both sides of each table, as `wrackline status`
     GET /connectors/{name}/lag           how far each step is behind
+    GET /connectors/{name}/slo           how the promise of freshness went
     GET /connectors/{name}/assessment    its findings, as `wrackline check`
     POST /connectors/{name}/assessment   the same after each server was tried, as `wrackline assess --probe`
 
@@ -21,9 +22,12 @@ from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
 from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
 from wrackline.control.runtime.services.status import PipelineStatus
 from wrackline.control.runtime.services.status_documents import lag_document, tables_document
+from wrackline.control.runtime.slo.slo_answer import slo_answer
+from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.schemas.redaction import shown_name
 
 _STATUS_S: Final = 2.0  # seconds that a status is valid
+_SLO_S: Final = 10.0
 _ASSESSMENT_S: Final = 30.0
 
 
@@ -36,6 +40,10 @@ class PipelineViews(Protocol):
 
     def status(self, name: str) -> PipelineStatus:
         """Ask both sides."""
+        ...
+
+    def slo(self, name: str) -> SloReport | None:
+        """Return how the promise of freshness went; None: nothing is promised."""
         ...
 
     def assess(self, name: str, *, probe: bool) -> Mapping[str, Any]:
@@ -62,6 +70,13 @@ def routes(looks: PipelineViews, once: AnswerCache | None = None) -> APIRouter:
     async def lag_of(name: str) -> Response:
         """Return how far Kafka is behind the database, and the target behind Kafka."""
         return Answer(lag_document(await status_of(name)))
+
+    @made.get("/slo")
+    async def slo_of(name: str, table: str = "") -> Response:
+        """Return how the promise of freshness went, with the tables that have least left, or one table."""
+        _refuse_unknown(looks, name)
+        report = await asked.answer(("slo", name), lambda: looks.slo(name), _SLO_S)
+        return Answer(slo_answer(name, report, table))
 
     @made.get("/assessment")
     async def assessment(name: str) -> Response:

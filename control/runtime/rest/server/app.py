@@ -91,6 +91,8 @@ _MISSING: Final = (
     NO_DRAFT,
     NO_TOPIC,
 )
+_NO_SUCH: Final = (404, 405)
+_PATHS: Final = "the paths that there are, with their methods: GET /openapi.json"
 _STATUS: Final = {
     **dict.fromkeys((one.code for one in _MISSING), 404),
     **dict.fromkeys((one.code for one in _BAD), 400),
@@ -174,7 +176,8 @@ def _framework_error(request: Request, error: Exception) -> Response:
     del request
     status = error.status_code if isinstance(error, HTTPException) else 500
     detail = error.detail if isinstance(error, HTTPException) else "internal error"
-    answer = Answer({"error_code": status, "message": f"HTTP {status} {detail}"}, status)
+    hint = {} if status not in _NO_SUCH else {"hint": _PATHS}
+    answer = Answer({"error_code": status, "message": f"HTTP {status} {detail}", **hint}, status)
     if isinstance(error, HTTPException):
         answer.headers.update(error.headers or {})  # such as which methods a path takes
     return answer

@@ -14,6 +14,7 @@ from starlette.middleware import Middleware
 from wrackline.control.runtime.rest.access.login import Login
 from wrackline.control.runtime.rest.access.sessions import Sessions
 from wrackline.control.runtime.rest.access.users_file import UsersFile
+from wrackline.control.runtime.rest.model.shared_sessions import SharedSessions
 from wrackline.control.runtime.rest.server.app import make_app
 from wrackline.control.runtime.rest.server.listener import listen
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings, listen_address
@@ -39,18 +40,20 @@ def open_endpoint(
     tell: Callable[[WracklineError], None],
     within: Sequence[Middleware] = (),
     cluster: str | None = None,
-    session_secret: Callable[[], bytes] | None = None,
+    shared: SharedSessions | None = None,
 ) -> Iterator[RestEndpoint]:
     """Answer by REST; all faults of the settings are raised before a request is accepted.
 
-    `session_secret` is what a group's workers have in common; without it, each has its own until it ends.
+    `shared` is what a group's workers have in common; without it, the sessions end with this worker.
     """
     place, tls = listen_address(settings), server_tls(settings)
     login = None
     if settings.users is not None:
         own = secrets.token_bytes(32)
         sessions = Sessions(
-            lambda: (session_secret and session_secret()) or own, secure=settings.scheme == "https"
+            lambda: (shared and shared.session_secret()) or own,
+            secure=settings.scheme == "https",
+            shared=shared,
         )
         login = Middleware(Login, users=UsersFile(settings.users), tell=tell, sessions=sessions)
     application = make_app(routes, hosts=settings.hosts, login=login, within=within, cluster=cluster)

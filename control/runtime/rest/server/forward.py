@@ -3,10 +3,10 @@
 In: an application, and what knows where the coordinator is.  Out: the same, behind one hop.  A request that
 came over that hop is never forwarded again: two workers that take each other for the coordinator would send
 it to and fro.  While there is no coordinator, it waits for one for a while.  The request sends only the
-method, the path, the body with its type and conditions, and the credentials (Authorization, for pages
-Cookie).  The answer is passed on as it is; a redirect is not followed.  If users log in, the role is checked
-here before anything is sent: the coordinator may have another file of users, and the request contains the
-caller's password.
+method, the path, the body with its type, conditions and Idempotency-Key, and the credentials (Authorization,
+for pages Cookie).  The answer is passed on as it is; a redirect is not followed.  If users log in, the role
+is checked here before anything is sent: the coordinator may have another file of users, and the request
+contains the caller's password.
 """
 
 import asyncio
@@ -25,9 +25,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wrackline.control.runtime.rest.access.roles import NOT_ALLOWED, permit, route_of
 from wrackline.control.runtime.rest.model.answer import error_response
-from wrackline.control.runtime.rest.model.body import body_of
+from wrackline.control.runtime.rest.model.body import ReplayedBody, body_of
 from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
 from wrackline.control.runtime.rest.model.sent_settings import MOST
+from wrackline.control.runtime.rest.server.once import AGAIN, HEADER, has_key
 from wrackline.schemas.errors import Definite, Transient, WracklineError, define
 
 AWAY = define(
@@ -63,9 +64,9 @@ _READ: Final = (  # a POST that changes nothing
     *("/getState", "/listTables", "/describeTable", "/assessPipeline", "/assessTable"),
 )
 _PORTS: Final = {"http": 80, "https": 443}
-_SENT: Final = ("content-type", "authorization", "if-match", "if-none-match")
+_SENT: Final = ("content-type", "authorization", "if-match", "if-none-match", HEADER.lower())
 _SENT_OF_A_PAGE: Final = (*_SENT, "cookie")
-_PASSED: Final = ("content-type", "allow", "www-authenticate", "retry-after", "etag")
+_PASSED: Final = ("content-type", "allow", "www-authenticate", "retry-after", "etag", AGAIN.lower())
 _CONNECT_S: Final = 5.0
 _LOOK_S: Final = 0.5  # between two checks that it is still the coordinator
 _ANSWER_S: Final = 90.0  # Connect's; removing positions waits for Kafka
@@ -93,7 +94,7 @@ class Forward:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or forward to the coordinator; while there is none, wait for one."""
-        if scope["type"] != "http" or not _writes(scope["method"], scope["path"]):
+        if scope["type"] != "http" or not (has_key(scope) or _writes(scope["method"], scope["path"])):
             await self._app(scope, receive, send)
             return
         route = route_of(scope["method"], scope["path"])
@@ -123,7 +124,7 @@ class Forward:
         async def say(message: Message) -> None:
             said.append(message)
 
-        await self._app(scope, _ReplayedBody(await request.whole(), request.receive), say)
+        await self._app(scope, ReplayedBody(await request.whole(), request.receive), say)
         body = b"".join(message.get("body", b"") for message in said)
         _pass_on_undone(said[0]["status"], body)
 
@@ -180,21 +181,6 @@ class _WholeRequest(Request):
         if self._whole is None:
             self._whole = await body_of(self, MOST)
         return self._whole
-
-
-class _ReplayedBody:
-    """What an application receives: a body that was read before, then what comes later."""
-
-    def __init__(self, body: bytes, then: Receive) -> None:
-        self._body: bytes | None = body
-        self._then = then
-
-    async def __call__(self) -> Message:
-        """Return the body first."""
-        if self._body is None:
-            return await self._then()
-        body, self._body = self._body, None
-        return {"type": "http.request", "body": body, "more_body": False}
 
 
 def _pass_on_undone(status: int, body: bytes) -> None:

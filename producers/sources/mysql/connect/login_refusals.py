@@ -23,18 +23,21 @@ UNREACHABLE = define(
     Transient,
     "no connection to the server on {host}: {reason}",
     hint="try it by hand: {client}",
+    connects=True,
 )
 TLS_REFUSED = define(
     "mysql.tls_refused",
     OperatorNeeded,
     "no protected connection to the server on {host}: {reason}",
     hint="{fix}; what the server shows: openssl s_client -starttls mysql -connect {host}:{port}",
+    connects=True,
 )
 LOGIN_REFUSED = define(
     "mysql.login_refused",
     OperatorNeeded,
     "the server on {host} rejects the login of {user}: {reason}",
     hint="{fix}",
+    connects=True,
 )
 PUBLIC_KEY = define(
     "mysql.public_key",
@@ -51,12 +54,14 @@ IN_CLEAR = define(
     hint='verify it: database.ssl.mode = "verify_identity" (required and preferred accept any certificate,'
     " and give an impostor the password if it asks for it by caching_sha2_password or sha256_password); or,"
     " on a network that you trust: database.password.clear.allowed = true",
+    connects=True,
 )
 CONNECTIONS_FULL = define(
     "mysql.connections_full",
     Transient,
     "the server on {host} has no free connection for {user}: {reason}",
     hint="as an administrator: {fix}",
+    connects=True,
 )
 
 _FULL = {

@@ -86,6 +86,7 @@ PASSWORD_EXPIRED = define(
     OperatorNeeded,
     "the password of {user} has expired, so the server does not {doing}",
     hint="as an administrator: ALTER USER {user} IDENTIFIED BY '...' PASSWORD EXPIRE NEVER",
+    connects=True,
 )
 
 RIGHTS = frozenset({1044, 1045, 1142, 1143, 1227, 1370, 3530})

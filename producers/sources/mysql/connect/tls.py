@@ -37,6 +37,7 @@ FILE_UNUSABLE = define(
     "a file of {settings} can't be used: {reason}",
     hint="each must contain PEM text, and a key must belong to its certificate: openssl x509 -noout -text"
     " -in <file>",
+    connects=True,
 )
 
 

@@ -15,24 +15,28 @@ UNREACHABLE = define(
     Transient,
     "no connection to database {database} on {host}: {reason}",
     hint="try it by hand: {psql}",
+    connects=True,
 )
 TLS_REFUSED = define(
     "pg.tls_refused",
     OperatorNeeded,
     "no protected connection to database {database} on {host}: {reason}",
     hint="{fix}; what the server shows: openssl s_client -starttls postgres -connect {host}:{port}",
+    connects=True,
 )
 LOGIN_REFUSED = define(
     "pg.login_refused",
     OperatorNeeded,
     "the server on {host} rejects the login of {user} to database {database}: {reason}",
     hint="{fix}",
+    connects=True,
 )
 REPLICATION_REFUSED = define(
     "pg.replication_refused",
     OperatorNeeded,
     "the role {user} may not read the log of database {database}: {reason}",
     hint="as a superuser: ALTER ROLE {user} REPLICATION; on Amazon RDS: GRANT rds_replication TO {user}",
+    connects=True,
 )
 SENDERS_FULL = define(
     "pg.wal_senders_full",
@@ -46,6 +50,7 @@ CONNECTIONS_FULL = define(
     Transient,
     "the server on {host} has no free connection for {user}: {reason}",
     hint="as a superuser: {fix}",
+    connects=True,
 )
 
 _FULL = {

@@ -20,7 +20,7 @@ from wrackline.producers.sources.postgres.log.position import PgPosition, lsn_nu
 from wrackline.producers.sources.postgres.log.slot import find_slot, log_end, log_history
 from wrackline.schemas.untrusted import is_number
 
-_SLOT = {"slot"}  # may be beside it, where it is not the pipeline's own slot
+_SLOT = {"slot"}  # beside it; older positions have it only where it is not the pipeline's own slot
 _EPOCH_ALONE = {"epoch"}  # a position that says: where the log begins, in this epoch
 _STATE = """
 SELECT coalesce(nullif(a.application_name, ''), 'somebody') || ' on '
@@ -81,7 +81,7 @@ def anew(saved: Saved | None, newest: Saved | None, slot: str) -> Saved:
     """Put a position into an epoch in which nothing was published."""
     epoch = max((_epoch(known, slot) for known in (saved, newest) if known), default=FIRST_EPOCH - 1) + 1
     if saved is None:
-        return {"epoch": epoch}
+        return {"epoch": epoch, "slot": slot}  # which shows, as any position does, whose slot it is
     return replace(position_of(saved, slot), epoch=epoch).saved()
 
 

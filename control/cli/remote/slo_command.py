@@ -1,0 +1,76 @@
+"""`wrackline slo`: how a connector's promise of freshness went, as a worker knows it.
+
+In: a connector's name, and where its worker is.  Out: percent, minutes and what is left, of all tables and of
+the worst.  The exit code is 4 if a table has broken the promise.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+
+import typer
+from rich.text import Text
+
+from wrackline.control.cli.remote import worker_access
+from wrackline.control.cli.remote.remote_commands import Ca, Rest, User, open_worker
+from wrackline.control.cli.remote.worker_client import NO_WORKER, path_of
+from wrackline.control.cli.terminal.output import Json, Options, print_json, say
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.ground.terminal_text import escape
+
+_MOST: Final = 20  # tables that are printed
+
+
+def slo(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The connector's name.")],
+    *,
+    table: Annotated[str, typer.Option("--table", help="Only this table, as the console names it.")] = "",
+    rest: Rest = worker_access.HERE,
+    user: User = None,
+    ca: Ca = None,
+    json: Json = False,
+) -> None:
+    """Show how a connector's promise of freshness went; exits with 4 if a table has broken it."""
+    context.ensure_object(Options).json = json
+    worker = open_worker(rest, user, ca)
+    _, found = worker.ask("GET", f"{path_of(name)}/slo{f'?table={quote(table)}' if table else ''}")
+    if not isinstance(found, dict):
+        raise NO_WORKER(url=worker.url)
+    if json:
+        print_json(found)
+    elif found.get("promise") is None:
+        say(f"{escape(name)} promises nothing; to promise five minutes: slo.minutes = 5 in its settings")
+    else:
+        _show(found)
+    if found.get("tables_broken"):
+        raise typer.Exit(Exit.OPERATOR)
+
+
+def _show(found: Mapping[str, Any]) -> None:
+    promise = found["promise"]
+    say(
+        f"{escape(found['pipeline'])}: copies at most {promise['minutes']} min old, in"
+        f" {promise['percent']:g} % of the minutes of {promise['window_days']} days"
+    )
+    broken = found["tables_broken"]
+    say(
+        Text.assemble(
+            f"  all tables   {_line(found)}; ",
+            (f"{broken:,} of {found['tables_counted']:,} tables broke it", "bold red")
+            if broken
+            else (f"kept for all {found['tables_counted']:,} tables", "green"),
+        )
+    )
+    width = max((len(escape(one["table"])) for one in found["tables"][:_MOST]), default=0)
+    for one in found["tables"][:_MOST]:
+        say(f"  {escape(one['table']):{width}}  {_line(one)}")
+    left = max(0, len(found["tables"]) - _MOST) + found["left_out"]
+    if left:
+        say(f"  and {left:,} tables that are better")
+
+
+def _line(one: Mapping[str, Any]) -> str:
+    percent = "nothing counted yet" if one["percent"] is None else f"{one['percent']:.2f} % good"
+    left = f"{100 * one['budget_left']:.0f} % of the budget left"
+    return f"{percent}, {one['bad']:,} bad, {one['paused']:,} paused, {left}"

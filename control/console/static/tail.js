@@ -1,0 +1,26 @@
+// A list that follows what comes: waits while its button is pressed, and keeps its newest rows.
+"use strict";
+
+const kept = 500;
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("#tail-pause");
+  if (!button) return;
+  const pause = button.getAttribute("aria-pressed") !== "true";
+  button.setAttribute("aria-pressed", String(pause));
+  button.textContent = pause ? "Go on" : "Pause";
+});
+
+document.addEventListener("htmx:config:request", (event) => {
+  if (document.querySelector("#tail-pause[aria-pressed=true]")) event.preventDefault();
+});
+
+document.addEventListener("htmx:before:response", (event) => {
+  if (!event.detail.ctx.response.raw.redirected) return;
+  event.preventDefault(); // the session has ended: the log-in is a page of its own
+  window.location.reload();
+});
+
+document.addEventListener("htmx:after:swap", () => {
+  for (const row of [...document.querySelectorAll("#following > tr:not(#cursor)")].slice(kept)) row.remove();
+});

@@ -1,0 +1,188 @@
+"""Requests that are done once, however often they are sent: those with an Idempotency-Key.
+
+    begun is kept -> the request is done -> its answer is kept -> the same key gets the same answer
+
+In: an application, and what keeps answers.  Out: the same.  It stands behind the hop to a group's
+coordinator, so all requests of a group pass here, and what an earlier coordinator kept is known.  A key
+belongs to its user and to one path.  An answer that changed nothing (400 to 499, 503) is not kept, so the
+request may be corrected and sent again.  A request that was begun and has no answer, because the worker was
+killed, is not done again: somebody must look.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Final
+
+import orjson
+from fastapi import Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.rest.access.roles import permit, route_of
+from wrackline.control.runtime.rest.model.answer import error_response
+from wrackline.control.runtime.rest.model.body import ReplayedBody, body_of
+from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
+from wrackline.control.runtime.rest.model.kept_answers import MOST_BYTES, KeptAnswer, KeptAnswers
+from wrackline.control.runtime.rest.model.sent_settings import MOST
+from wrackline.control.runtime.rest.routes.letter_routes import without_values
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
+
+BAD_KEY = define(
+    "rest.bad_key",
+    Definite,
+    "the header Idempotency-Key is not one text of 1 to {most} letters, digits, dots, _, : or -",
+    hint="send one, such as a UUID",
+)
+REUSED = define(
+    "rest.key_reused",
+    Definite,
+    "another request came with this Idempotency-Key before",
+    hint="send each request with a key of its own, and only its repeats with the same",
+)
+UNDER_WAY = define(
+    "rest.key_under_way",
+    Transient,
+    "the request with this Idempotency-Key is being done",
+    hint="send it again in some seconds: it gets the answer",
+)
+UNKNOWN = define(
+    "rest.key_unknown",
+    OperatorNeeded,
+    "the request with this Idempotency-Key was begun at {when}, and the worker ended before its answer",
+    hint="look whether it was done (wrackline connectors; by REST: GET /connectors/<name>); if it was not,"
+    " send it with a new key",
+)
+
+HEADER: Final = "Idempotency-Key"
+AGAIN: Final = "Idempotent-Replayed"
+_REPLAY: Final = "POST /connectors/{name}/letters/replay"
+ROUTES: Final = frozenset(
+    {
+        "POST /connectors",
+        "POST /connectors/{name}/requests",
+        "POST /connectors/{name}/offsets/rewind",
+        "POST /v1/contexts/{ns}/drafts/{id}/deploy",
+        _REPLAY,
+    }
+)
+_LONGEST: Final = 200
+_STATUS: Final = {BAD_KEY.code: 400, REUSED.code: 422, UNDER_WAY.code: 409, UNKNOWN.code: 409}
+_STATUS_OF_KEEPING: Final = {NO_COORDINATOR.code: 409}  # then the hop tries again
+_DONE: Final = range(200, 300)
+_CHANGED_NOTHING: Final = (*range(400, 500), 503)
+
+
+def has_key(scope: Scope) -> bool:
+    """Whether a request is to be done once."""
+    return (
+        scope["type"] == "http"
+        and HEADER in Headers(scope=scope)
+        and route_of(scope["method"], scope["path"]) in ROUTES
+    )
+
+
+class Once:
+    """The application, for requests that were not done yet."""
+
+    def __init__(self, app: ASGIApp, answers: KeptAnswers) -> None:
+        self._app, self._answers = app, answers
+        self._under_way: set[str] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or give the answer that was given before."""
+        if not has_key(scope) or not _may(scope):  # the application refuses it
+            await self._app(scope, receive, send)
+            return
+        body = await body_of(Request(scope, receive), MOST)
+        try:
+            key, request = _key_of(scope), _digest(scope["query_string"], body)
+            found = self._known(key, request)
+            if found is None:
+                await self._do(scope, ReplayedBody(body, receive), send, key, request)
+                return
+            answer = _again(found)
+        except WracklineError as error:
+            status = {**_STATUS, **_STATUS_OF_KEEPING}.get(error.code, 503)
+            answer = error_response(status, error.sentence, error.code, error.hint)
+        await answer(scope, receive, send)
+
+    def _known(self, key: str, request: str) -> KeptAnswer | None:
+        found = self._answers.find_answer(key)
+        if found is not None and found.request != request:
+            reused = REUSED()
+            raise reused
+        if key in self._under_way:
+            under_way = UNDER_WAY()
+            raise under_way
+        if found is not None and not found.status:
+            when = datetime.fromtimestamp(found.at_ms / 1000, UTC)
+            raise UNKNOWN(when=when.isoformat(timespec="seconds"))
+        return found
+
+    async def _do(self, scope: Scope, receive: Receive, send: Send, key: str, request: str) -> None:
+        """Do it, and keep its answer; only an error of keeping that it begins prevents that it is done."""
+        said: list[Message] = []
+
+        async def say(message: Message) -> None:
+            said.append(message)
+
+        self._under_way.add(key)
+        try:
+            await run_in_threadpool(self._answers.keep_answer, key, KeptAnswer(now_ms(), request))
+            await self._app(scope, receive, say)
+            status = said[0]["status"]
+            with suppress(WracklineError):  # it stays begun: no repeat of it is done
+                if status in _DONE:
+                    await run_in_threadpool(self._answers.keep_answer, key, _answer_of(scope, said, request))
+                elif status in _CHANGED_NOTHING:
+                    await run_in_threadpool(self._answers.keep_answer, key, None)
+        finally:
+            self._under_way.discard(key)
+        for message in said:
+            await send(message)
+
+
+def _may(scope: Scope) -> bool:
+    route = route_of(scope["method"], scope["path"])
+    try:
+        if "user" in scope and route is not None:
+            permit(route, scope["user"])
+    except WracklineError:
+        return False
+    return True
+
+
+def _key_of(scope: Scope) -> str:
+    given = Headers(scope=scope).getlist(HEADER)
+    plain = given[0].replace("_", "").replace("-", "").replace(".", "").replace(":", "")
+    if len(given) != 1 or not 0 < len(given[0]) <= _LONGEST or not (plain.isascii() and plain.isalnum()):
+        raise BAD_KEY(most=_LONGEST)
+    user = scope.get("user")
+    name = "" if user is None else user.name
+    return _digest(*(one.encode() for one in (name, scope["method"], scope["path"], given[0])))
+
+
+def _digest(*parts: bytes) -> str:
+    return hashlib.sha256(b"".join(b"%d:%b" % (len(one), one) for one in parts)).hexdigest()
+
+
+def _answer_of(scope: Scope, said: list[Message], request: str) -> KeptAnswer:
+    body = b"".join(message.get("body", b"") for message in said)
+    if route_of(scope["method"], scope["path"]) == _REPLAY:
+        body = orjson.dumps(without_values(orjson.loads(body)))
+    if len(body) > MOST_BYTES:
+        body = orjson.dumps({"left_out": f"the first answer had {len(body):,} bytes"})
+    location = Headers(raw=said[0]["headers"]).get("location", "")
+    return KeptAnswer(now_ms(), request, said[0]["status"], location, body.decode())
+
+
+def _again(found: KeptAnswer) -> Response:
+    more: Mapping[str, str] = {"location": found.location} if found.location else {}
+    body = found.body or None
+    return Response(
+        body, found.status, {**more, AGAIN: "true"}, media_type="application/json" if body else None
+    )

@@ -1,0 +1,57 @@
+"""Boards in a worker's memory: a copy has all that was reported, and its version changes with it."""
+
+from contextlib import closing
+from dataclasses import replace
+
+from wrackline.control.runtime.board.board_follower import BoardFollower
+from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
+from wrackline.schemas.kafka.board_records import Board, BoardKey, Document, Half, HalfBoard, encode
+from wrackline.schemas.kafka.column_maps import ColumnMap
+
+SOURCE = BoardKey("shop", Half.SOURCE)
+ORDERS = SOURCE._replace(table="shop.public.orders")
+RUNS: Document = {"state": "running"}
+
+
+class HandedBoards(BoardFollower):
+    """Boards whose records are handed over."""
+
+    def hand(self, key: BoardKey, value: bytes) -> None:
+        self._board.apply(key.encode(), value, 1)
+
+
+def test_a_copy_of_a_board_has_its_maps_and_its_version() -> None:
+    with closing(HandedBoards()) as boards:
+        boards.hand(SOURCE, encode(RUNS, 1))
+        boards.hand(ORDERS, encode({"state": "streaming"}, 1))
+        first = boards.version("shop")
+        boards.hand(ORDERS._replace(since_ms=1), ColumnMap("shop.public.orders", ()).encode())
+        boards.hand(ORDERS, encode({"state": "streaming", "rows": 7}, 1))
+        second = boards.version("shop")
+        assert (second.states, second.all > first.all) == (first.states, True)
+        with boards.held("shop") as halves:
+            source = halves[Half.SOURCE]
+        assert [one.since_ms for one in source.maps.of("shop.public.orders")] == [1]
+        assert (source.states, source.version) == (second.states, second.all)
+        boards.hand(ORDERS, encode({"state": "failed"}, 1))
+        assert source.tables["shop.public.orders"]["state"] == "streaming", "a copy stays"
+        assert boards.version("shop").states > second.states
+        assert boards.version("other") == (0, 0)
+
+
+def test_a_summary_is_of_the_states_that_are_there_now() -> None:
+    made, history = Board(), PipelineHistory()
+
+    def halves() -> dict[Half, HalfBoard]:
+        return {half: replace(made.half("shop", half)) for half in Half}
+
+    made.apply(ORDERS.encode(), encode({"state": "streaming", "events": {"c": 1}}, 1), 1)
+    history.add(summarise(halves(), 1_000))
+    made.apply(ORDERS.encode(), encode({"state": "streaming", "events": {"c": 2}}, 1), 1)
+    assert history.newest(halves(), 2_000).at_ms == 1_000, "figures are some seconds old"
+    made.apply(ORDERS.encode(), encode({"state": "queued", "events": {"c": 2}}, 1), 1)
+    found = history.newest(halves(), 2_000)
+    assert (found.at_ms, found.reading) == (2_000, 1)
+    made.apply(SOURCE.encode(), encode({"state": "failed"}, 1), 1)
+    assert history.newest(halves(), 3_000).states[Half.SOURCE] is not None
+    assert history.newest(halves(), 6_000).at_ms == 6_000
