@@ -8,12 +8,12 @@
 In: what is committed in each partition, asked for step by step.  Out: the steps; `ownership.py` does them on
 Kafka, a simulation in memory.
 
-Why it is right: after CLOSE nobody can commit in that partition who does not know the new deal.  What an earlier
-owner committed before the fence was read, anything else is aborted, and when it tries again it finds a newer
-generation and ends.  So ADOPT reads final values.  A task that finds a newer deal ends: two deals never both
-own a database, because each closes what the other one would have to open.  Each step may be repeated.  Records
-that moved stay where they were until that partition's owner adopts again and sees them elsewhere, with a higher
-generation: a position is never in no partition.
+Why it is right: after CLOSE nobody can commit in that partition who does not know the new deal.  What an
+earlier owner committed before the fence was read, anything else is aborted, and when it tries again it finds
+a newer generation and ends.  So ADOPT reads final values.  A task that finds a newer deal ends: two deals never
+both own a database, because each closes what the other one would have to open.  Each step may be repeated.
+Records that moved stay where they were until that partition's owner adopts again and sees them elsewhere, with
+a higher generation: a position is never in no partition.
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -45,9 +45,9 @@ NO_DEAL = DealRecord(0, 0, "", open=False)  # an older version wrote the partiti
 DEAL_PASSED = define(
     "offsets.deal_passed",
     Definite,
-    "the databases of {connector} were dealt again since this task was started: deal {newest} is valid, this is"
-    " a task of deal {ours}",
-    hint="nothing has to be done if its worker has new settings; else two workers run {connector}, or the clock of"
+    "the databases of {connector} were dealt again since this task was started: deal {newest} is valid, and"
+    " this is a task of deal {ours}",
+    hint="nobody has to act if its worker has new settings; else two workers run {connector}, or the clock of"
     " this machine is late: stop one of them, or set the clock",
 )
 
