@@ -6,6 +6,7 @@ value, because it may be a row's.
 
 from typing import Final, TypeGuard
 
+_LAST_MS: Final = 253_402_300_799_000  # no calendar goes further
 _BITS: Final = 63  # a signed number of 8 bytes, as Kafka, Spark and the servers have
 
 
@@ -19,6 +20,13 @@ def number(value: object) -> int:
     if not is_number(value):
         raise ValueError("no number from 0 on")
     return value
+
+
+def moment(value: object) -> int:
+    """Return a time in milliseconds; ValueError: it is none."""
+    if number(value) > _LAST_MS:
+        raise ValueError("no time")
+    return number(value)
 
 
 def text(value: object) -> str:

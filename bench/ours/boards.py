@@ -66,7 +66,9 @@ def served(
 ) -> Iterator[tuple[str, WorkerViews]]:
     """Serve the console and REST over these boards, as a worker does; yield the address, and the views."""
     connectors = FileConnectors(named, lambda _task, _wish: None)
-    views = WorkerViews(connectors, boards, _nobody_begins, _nobody_begins, Notifier(lambda: False, _say))
+    views = WorkerViews(
+        connectors, boards, _nobody_begins, _nobody_begins, Notifier(lambda: False, _say, str)
+    )
     for name, one in named.items():
         boards.follow(name, one.good())
         for number in (0, 1):

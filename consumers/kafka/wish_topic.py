@@ -28,7 +28,7 @@ class WishTopic:
     def __init__(
         self, settings: Settings, topic: str, changed: Callable[[frozenset[str]], None] = lambda _: None
     ) -> None:
-        """Take also what is called with the paused tables whenever these change."""
+        """Take also what is called with the paused tables once these are known, and whenever they change."""
         self._settings, self._topic, self._changed = settings, topic, changed
         self._wishes, self._retries = TableWishes(), set[str]()
         self._first = 0  # the offset of the first wish that comes while this runs
@@ -95,7 +95,12 @@ class WishTopic:
 
     def _all_read(self) -> None:
         self._is_read = True
-        self._known.set()
+        self._say_known()
+
+    def _say_known(self) -> None:
+        if not self._known.is_set():
+            self._changed(self._wishes.paused)
+            self._known.set()
 
     def _take(self, message: Message) -> None:
         error, key, value = message.error(), message.key(), message.value()
@@ -103,7 +108,7 @@ class WishTopic:
             if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
                 self._all_read()
             elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                self._known.set()
+                self._say_known()
             return
         if not isinstance(key, bytes) or isinstance(value, str):
             return
@@ -113,7 +118,7 @@ class WishTopic:
         except (ValueError, KeyError, TypeError):
             _LOG.debug("a record of %s at %s can't be read", self._topic, message.offset())
             return
-        if self._wishes.paused != before:
+        if self._wishes.paused != before and self._known.is_set():
             self._changed(self._wishes.paused)
         if about is not None and about.wish is TableWish.RETRY and (message.offset() or 0) >= self._first:
             with self._lock:

@@ -69,7 +69,7 @@ class TableMoments(NamedTuple):
 class EarlierTable(NamedTuple):
     """What an earlier process has seen of a table."""
 
-    through_ms: int
+    through_ms: int | None  # None: no longer known
     since_ms: int
     lacks: bool = False
 
@@ -142,10 +142,12 @@ class TableFigures:
         """Take that the source half no longer reports the table."""
         self.complete, self.lacks, self.complete_since = MomentQueue(), False, None
 
-    def recall(self, earlier: EarlierTable | None) -> None:
-        """Take what an earlier process has seen."""
-        if earlier is not None:
-            self.complete.through, self.complete_since, self.lacks = earlier
+    def recall(self, earlier: EarlierTable) -> None:
+        """Take what an earlier process has seen; what this one has seen is newer."""
+        if self.complete.through is None:
+            self.complete.through, self.lacks = earlier.through_ms, self.lacks or earlier.lacks
+        known = self.complete_since
+        self.complete_since = earlier.since_ms if known is None else min(known, earlier.since_ms)
 
     def look(self, ends: Mapping[int, int], now: float) -> None:
         """Take how far the topic may be read."""
@@ -175,6 +177,7 @@ class ConsumerFigures:
         self._changed: set[str] = set()  # topics, since they were taken
         self._states: set[str] = set()  # topics of tables whose state has changed, since they were taken
         self.paused: frozenset[str] = frozenset()  # tables, by an operator
+        self._knows_wishes = False
         self.departures: Mapping[str, Mapping[str, object]] = {}  # of tables that are gone at the source
         self._lock = Lock()
         self.seconds = Histogram(BOUNDS)
@@ -197,7 +200,13 @@ class ConsumerFigures:
             found = {topic for topic in self._tables if self.named(topic) in names} if names else set()
             self._changed |= found
             self._states |= found
-            self.paused = paused
+            self.paused, self._knows_wishes = paused, True
+
+    def was_paused(self, paused: frozenset[str]) -> None:
+        """Take which tables an earlier process had paused: they are until the wishes are known."""
+        with self._lock:
+            if not self._knows_wishes:
+                self.paused = paused
 
     def departs(self, departures: Mapping[str, Mapping[str, object]], names: Collection[str]) -> None:
         """Take which tables are gone at the source, and of which of them that is news."""
@@ -266,6 +275,8 @@ class ConsumerFigures:
         """Take what an earlier process has seen of tables, by their names."""
         with self._lock:
             self._earlier = dict(earlier)
+            for topic in self._tables:
+                self._recall(topic)
 
     def moments(self) -> Mapping[str, TableMoments]:
         """Return the moments of each table that was complete once."""
@@ -286,8 +297,6 @@ class ConsumerFigures:
         with self._lock:
             for topic, table in self._tables.items():
                 name, before = self.named(topic), self.completeness(table)
-                if table.complete.through is None:
-                    table.recall(self._earlier.pop(name, None))
                 table.complete.now(source.at_ms)
                 if name not in reported:
                     table.depart()
@@ -358,7 +367,17 @@ class ConsumerFigures:
 
     def _changed_table(self, topic: str) -> TableFigures:
         self._changed.add(topic)
-        return self._tables.setdefault(topic, TableFigures())
+        if topic not in self._tables:
+            self._tables[topic] = TableFigures()
+            self._recall(topic)
+        return self._tables[topic]
+
+    def _recall(self, topic: str) -> None:
+        """Give a table its past before it is reported: a report replaces the earlier one."""
+        earlier = self._earlier.pop(self.named(topic), None)
+        if earlier is not None:
+            self._changed.add(topic)
+            self._tables[topic].recall(earlier)
 
     def went(self, error: WracklineError | None) -> None:
         """Take that Kafka does not answer, or answers again."""

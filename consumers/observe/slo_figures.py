@@ -22,7 +22,7 @@ from wrackline.schemas.minutes.minute_counts import (
     judged_range,
     last_look,
 )
-from wrackline.schemas.minutes.minute_records import MINUTE_MS, MinuteLog
+from wrackline.schemas.minutes.minute_records import MINUTE_MS, MINUTES, MinuteLog
 from wrackline.schemas.minutes.slo_terms import SloTerms
 
 Line = tuple[Metric, Mapping[str, str], float]
@@ -62,6 +62,7 @@ class SloFigures:
     def _count(self, minute: int) -> None:
         first = minute if self._counted is None else self._counted
         if self._terms is not None and minute > first:
+            first = max(first, minute - self._terms.days * MINUTES)  # an earlier clock may have been wrong
             over = count_minutes(self._book.log, self._since, MinuteRange(first, minute))
             for table, counts in over.tables.items():
                 self._totals[table] = self._totals[table].plus(counts)

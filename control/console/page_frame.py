@@ -119,8 +119,9 @@ class PageFrame:
         figures: list[object] = []
         for name in names:
             try:
+                standing = self.crew.standing(name)  # first: it refuses a name that there is not
                 board = self.views.version(name)
-                states += [name, self.crew.standing(name), board.states]
+                states += [name, standing, board.states]
                 figures.append(board.figures)
             except WracklineError as error:
                 states += [name, str(error)]

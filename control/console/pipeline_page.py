@@ -244,7 +244,7 @@ def _promise(slo: SloReport) -> PromiseLook:
     terms, found = slo.terms, slo.totals.tables
     worst = [
         (name, f"{counts.percent or 0:.2f} %", f"{counts.bad:,}", f"{100 * slo.left_of(name):.0f} %")
-        for name in slo.worst()[:_MOST_WORST]
+        for name in slo.worst[:_MOST_WORST]
         if (counts := found[name]).bad
     ]
     words = f"at most {terms.minutes} min old in {terms.percent:g} % of the minutes of {terms.days} days"

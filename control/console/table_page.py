@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from wrackline.control.console.page_words import Badge, late_text, source_badge, target_badge
 from wrackline.control.runtime.ground.departure_text import departure_text
-from wrackline.control.runtime.ground.number_text import count_text, duration_text, events_text
+from wrackline.control.runtime.ground.number_text import ago_text, count_text, duration_text, events_text
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 
 Facts = Sequence[tuple[str, str]]
@@ -82,7 +82,7 @@ def _complete(half: HalfBoard, name: str, at_ms: int) -> Facts:
     complete = half.complete_ms(name)
     if complete is None:
         return []
-    ago = f"{duration_text(max(0, at_ms - complete))} ago"
+    ago = ago_text(complete, at_ms)
     if half.lacks(name):
         return [("rows may be missing", f"it was complete {ago}")]
     return [("complete as the database was", ago)]
@@ -100,7 +100,7 @@ def _of_target(table: Document, at_ms: int) -> Facts:
     if table["behind"] is not None:
         facts.append(("not merged yet", count_text(table["behind"], "offset", "offsets")))
     if table["merged_ms"]:
-        facts.append(("newest batch", f"{duration_text(max(0, at_ms - table['merged_ms']))} ago"))
+        facts.append(("newest batch", ago_text(table["merged_ms"], at_ms)))
     if lag := table["lag_ms"]:
         publish, wait, merge = (late_text(lag[stage]) for stage in ("publish", "wait", "merge"))
         facts.append(

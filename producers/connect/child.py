@@ -149,9 +149,13 @@ class Child:
     def ask_to_stop(self, *, rests: bool = False) -> None:
         """Ask it to end in order; `rests`: because somebody wished it."""
         if rests:
-            with suppress(OSError):  # it may end at this moment
-                self._line.send(REST)
+            self.say_rest()
         self._process.terminate()
+
+    def say_rest(self) -> None:
+        """Say that somebody wished that it rests, to a process that was asked to end or will be."""
+        with suppress(OSError):  # it may end at this moment
+            self._line.send(REST)
 
     def kill(self) -> None:
         """End it at once."""

@@ -49,7 +49,7 @@ class Lifeline:
     def _hold(self) -> None:
         with contextlib.suppress(OSError):
             while word := self._line.recv(_MOST):
-                self._rests = self._rests or word == REST
+                self._rests = self._rests or REST in word  # it may be said twice
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(GRACE)
         os._exit(ALONE)

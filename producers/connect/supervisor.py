@@ -144,6 +144,8 @@ class Supervisor:
         elif task in self._leaving:  # the last wish counts; RUN needs a new process: this one ends
             _, until = self._leaving[task]
             self._leaving[task] = (DesiredState.RESTART if wish is DesiredState.RUN else wish, until)
+            if wish in {DesiredState.PAUSE, DesiredState.STOP}:
+                self._children[task].say_rest()
         elif wish is not DesiredState.RUN:
             self._leave(task, wish, STOPPING, rests=wish is not DesiredState.RESTART)
 

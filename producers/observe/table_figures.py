@@ -42,8 +42,10 @@ class PartitionTables:
 
         How many rows are read is none.
         """
-        before, now = self._tables.pop(table, None), None
-        if state is not None:
+        before, now = self._tables.get(table), None
+        if state is None:
+            self._tables.pop(table, None)
+        else:  # another thread finds the table at each moment
             now = self._tables[table] = _figures(orjson.loads(state), table_fault.reason_in(state, table))
         return _news(before) != _news(now)
 

@@ -27,7 +27,7 @@ from wrackline.producers.snapshot.table_state import (
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.offsets_records import Json, Offset, canonical_json, read_as
-from wrackline.schemas.kafka.topic_names import Naming, table_topic
+from wrackline.schemas.kafka.topic_names import COLLISION, Naming, table_topic
 from wrackline.schemas.tables.table import SourcePartition, TableId
 
 UNPROVEN: Final = "unproven"  # beside a position: the transactions that a reader must see first
@@ -96,15 +96,16 @@ class ResumeState:
     def named(self, naming: Naming) -> Self:
         """Raise if topics were named otherwise: readers of the old topics would wait forever.
 
-        A name that needs no escape is the same topic with and without.
+        A name that needs no escape is the same topic with and without.  A table that is gone or left out
+        has a topic, too, and its name may come back.
         """
         was = self.naming
         if was is None or was is naming:
             return self
-        written = [table for table, state in self.states.items() if state.shape is not None]
+        written = (*(table for table, state in self.states.items() if _has_topic(state)), *self.away)
         names = ((table, table_topic("x", table, was), table_topic("x", table, naming)) for table in written)
         table = next((table for table, before, after in names if before != after), None)
-        if table is not None or self.away or was.parts != naming.parts:
+        if table is not None or was.parts != naming.parts:
             raise NAMING_CHANGED(was=was.value, now=naming.value, table=table or "any table")
         return self
 
@@ -206,6 +207,12 @@ def unread_error(states: Mapping[TableId, TableState]) -> WracklineError | None:
         return None
     table, why = failed[0]
     return UNREAD(count=len(failed), table=table, reason=why.sentence, code=why.code, fix=why.hint)
+
+
+def _has_topic(state: TableState) -> bool:
+    """Whether the table may have written: one that is refused for its topic has a gap, and has not."""
+    refused = state.set_aside is not None and state.set_aside.code == COLLISION.code
+    return state.shape is not None or state.departure != TableDeparture() or (state.gap and not refused)
 
 
 def _failed_otherwise(job: Job, condition: str | None) -> bool:

@@ -82,7 +82,7 @@ def task(
         own = TableTopics(server, naming_of(values))
         register = _Schemas(plugin, own, registry, _shaped_of(witness)).register
         wanted, tell = _wanted(values), _tell_of(witness)
-        others = partial(neighbour_positions, _client(values), Identity(owner.group, name, owner.number, 0))
+        others = partial(neighbour_positions, _client(values), _identity(owner, name), tell)
         around = Surroundings(moments.monotonic, moments.now_ms, register, tell=tell, neighbours=others)
         source = plugin.open(values, around)
         opened.callback(source.close)
@@ -242,6 +242,10 @@ def _bound_of(rules: ColumnRules, table: TableSchema, key: bytes) -> Bound | Non
     """Read a key back as the server writes it; a key with a masked column is not the server's."""
     hidden = any(rules.mask(table.id, name) is not None for name in table.key)
     return None if hidden else key_bounds.bound_of(table, key)
+
+
+def _identity(owner: TaskOwner, name: str) -> Identity:
+    return Identity(owner.group, name, owner.number, 0)
 
 
 def _tell_of(witness: TaskObserver) -> Callable[[WracklineError], None]:

@@ -19,11 +19,11 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from wrackline.schemas.kafka.board_shapes import half_report, moment, source_table, target_table
+from wrackline.schemas.kafka.board_shapes import half_report, source_table, target_table
 from wrackline.schemas.kafka.column_maps import MapLog, check_map
 from wrackline.schemas.kafka.past.error_days import DAY_MS, ErrorDay, ErrorDays, read_count
 from wrackline.schemas.minutes.minute_records import MinuteLog
-from wrackline.schemas.untrusted import number, text
+from wrackline.schemas.untrusted import moment, number, text
 
 VERSION: Final = 1
 ALIVE_S: Final = 5.0
@@ -178,7 +178,7 @@ class Board:
             raise ValueError("a count of the future")
         count = None if value is None else read_count(value)
         half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
-        half.errors.take(errors, count)
+        half.errors.take(errors, count, heard_ms // DAY_MS)
 
     def half(self, pipeline: str, half: Half) -> HalfBoard:
         """Return what is known of a half."""

@@ -7,13 +7,12 @@ type that they expect.  A field that is missing is as if nothing were known; one
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from wrackline.schemas.untrusted import is_number, number, text
+from wrackline.schemas.untrusted import is_number, moment, number, text
 
 Read = Callable[[object], object]
 Field = tuple[Read, object]  # what reads it, and what stands for a missing one
 Shape = Mapping[str, Field]
 MOST_RANGES: Final = 64  # of a table under way; a writer joins neighbours
-_LAST_MS: Final = 253_402_300_799_000  # no calendar goes further
 
 
 def half_report(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,13 +28,6 @@ def source_table(document: Mapping[str, Any], table: str) -> dict[str, Any]:
 def target_table(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a target half reports of a table; ValueError or TypeError: it is something else."""
     return _read(document, _TARGET_TABLE)
-
-
-def moment(value: object) -> int:
-    """Return a time in milliseconds; ValueError: it is none."""
-    if number(value) > _LAST_MS:
-        raise ValueError("no time")
-    return number(value)
 
 
 def _read(document: object, shape: Shape) -> dict[str, Any]:

@@ -99,11 +99,15 @@ class MinuteBook:
                 yield table, MinuteState.BAD
 
     def _removed(self, day: int) -> list[MinuteRecord]:
+        """Forget old days; not the half's last one before them: it says that nobody has looked since."""
         oldest = day - self._terms.days if self._terms is not None else day + 1
-        old = [(table, at) for table, at in self.log.places() if at < oldest]
+        old = {(table, at) for table, at in self.log.places() if at < oldest}
+        if self._terms is not None:
+            looked = (at for at, one in self.log.half.items() if at < oldest and one.looked)
+            old.discard(("", max(looked, default=oldest)))
         for table, at in old:
             self.log.take(table, at * DAY_MS, None)
-        return [MinuteRecord(table, at * DAY_MS, None) for table, at in old]
+        return [MinuteRecord(table, at * DAY_MS, None) for table, at in sorted(old)]
 
     def _again(self, day: int) -> list[MinuteRecord]:
         """Return what this process may have changed lately."""

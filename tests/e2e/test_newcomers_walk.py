@@ -127,17 +127,17 @@ def walk(world: GroupWorld, driver: Any, folder: Path, role: str, name: str) -> 
             "others": "database.sslmode = disable",
         },
     )
-    press(driver, "Save and go on")
+    press(driver, "Save and continue")
     assert "the draft has a secret in database.password" in words(driver)
     typed(driver, {"set:database.password": "${env:WRACKLINE_DB_PASSWORD}"})
-    press(driver, "Save and go on")
+    press(driver, "Save and continue")
 
     driver.find_element("name", "pick:public/orders").click()
-    press(driver, "Save and go on")
+    press(driver, "Save and continue")
     driver.find_element("css selector", "input[value=iceberg]").click()
-    press(driver, "Save and go on")
+    press(driver, "Save and continue")
     typed(driver, {"set:target.warehouse": str(folder / "warehouse")})
-    press(driver, "Save and go on")
+    press(driver, "Save and continue")
     mended = mend(world, driver)
     assert any("REPLICATION" in statement for statement in mended), mended
 

@@ -113,6 +113,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{_BROKER}test_publisher.py",
         f"{_BROKER}test_security.py::test_a_refusal_while_it_runs_is_reported_and_not_tried_forever",
     ),
+    "producers/kafka/neighbours.py": (f"{_UNIT}test_neighbours.py",),
     "producers/kafka/ownership.py": (f"{_BROKER}test_ownership.py",),
     "producers/kafka/requests_topic.py": (f"{_BROKER}test_receipts_read.py",),
     "producers/kafka/signal_topic.py": (f"{_BROKER}test_signal_topic.py",),

@@ -202,8 +202,25 @@ def test_days_that_are_older_than_the_promise_are_removed() -> None:
     half.run(1200, stuck_at=0)
     half.now_ms += 31 * DAY_MS
     half.run(60)
-    assert {day for _, day in half.log.places()} == {half.now_ms // DAY_MS}
+    last, today = NIGHT // DAY_MS, half.now_ms // DAY_MS
+    assert sorted(half.log.places()) == [("", last), ("", today)], "nobody has looked since the last day"
+    half.now_ms += 31 * DAY_MS
+    half.run(60)
+    assert sorted(half.log.places()) == [("", today), ("", half.now_ms // DAY_MS)]
     half.book = MinuteBook(None)
     half.book.open(half.log.copy(), was_planned=False, now_ms=half.now_ms)
     half.run(2)
     assert not list(half.log.places()), "nothing is promised any more"
+
+
+def test_a_long_gap_stays_bad_when_the_last_day_before_it_is_older_than_the_promise() -> None:
+    half = Half()
+    half.run(60)
+    half.now_ms += 29 * DAY_MS
+    half.starts()
+    half.run(60)
+    half.now_ms += 3 * DAY_MS
+    before = half.counts("a").bad
+    half.run(60)
+    assert before > 29 * MINUTES - 5
+    assert half.counts("a").bad >= before - 5

@@ -1,10 +1,17 @@
 """How often each error came on each day: what is counted, written, read back, refused and forgotten."""
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import orjson
 import pytest
 
+from tests.unit.control.test_lineage import values
+from wrackline.control.runtime.board import board_reader
 from wrackline.control.runtime.board.board_changes import BoardChanges, HalfLook
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.logs.error_changes import ErrorChanges
+from wrackline.producers.kafka import offsets_topic
 from wrackline.schemas.kafka.board_records import Board, BoardKey, Half, encode, parse_key
 from wrackline.schemas.kafka.past.error_days import (
     DAY_MS,
@@ -13,6 +20,7 @@ from wrackline.schemas.kafka.past.error_days import (
     MOST_DAYS,
     ErrorCount,
     ErrorDay,
+    ErrorDays,
     read_count,
 )
 
@@ -37,7 +45,7 @@ def line(level: str = "warning", **error: object) -> dict[str, object]:
 def written(changes: ErrorChanges, board: Board) -> dict[tuple[int, str], tuple[int, int, int, str]]:
     """Write what is due, and return what the board has then."""
     for key, value in changes.due():
-        board.apply(key, value, NOON + 30 * DAY_MS)
+        board.apply(key, value, changes._now_ms())
     found = board.half("shop", Half.SOURCE).errors.items()
     return {
         (about.day, about.code): (one.count, one.first_ms, one.last_ms, one.sentence) for about, one in found
@@ -114,6 +122,8 @@ def good(**more: object) -> bytes:
         (KEY.encode(), good(count=-1)),
         (KEY.encode(), good(count=True)),
         (KEY.encode(), good(last_ms="x")),
+        (KEY.encode(), good(last_ms=10**18)),
+        (KEY.encode(), good(first_ms=10**18)),
         (KEY.encode(), good(sentence=7)),
         (KEY.encode(), good(sentence="x" * 10_000)),
         (b'["shop","source",-1,"a.b"]', good()),
@@ -156,3 +166,49 @@ def test_a_count_is_no_sign_of_life_and_no_table() -> None:
         (BoardKey("shop", Half.SOURCE, "t").encode(), None),
         (BoardKey("shop", Half.SOURCE).encode(), encode({"state": "running"}, NOON)),
     ]
+
+
+def test_a_code_and_a_sentence_that_no_record_can_have_are_cut() -> None:
+    changes, board = ErrorChanges("shop", Half.SOURCE, Clock()), Board()
+    changes.hear(line(code="x" * 200, sentence="half of a pair: \ud800"))
+    assert written(changes, board) == {(TODAY, "x" * 100): (1, NOON, NOON, "half of a pair: ?")}
+
+
+def test_a_count_of_a_clock_that_was_ahead_removes_no_other() -> None:
+    clock = Clock()
+    changes = ErrorChanges("shop", Half.SOURCE, clock)
+    changes.hear(line())
+    clock.ms += 30 * DAY_MS
+    changes.hear(line())
+    clock.ms -= 30 * DAY_MS
+    changes.hear(line(code="test.later"))
+    assert len(changes.due()) == 3
+    changes.lost()
+    assert KEY.encode() in dict(changes.due())
+
+
+def test_days_are_forgotten_by_today_and_their_number_has_a_bound() -> None:
+    days, one = ErrorDays(), ErrorCount(1, NOON, NOON, "", "")
+    days.take(ErrorDay(TODAY - 3, "a"), one, TODAY)
+    days.take(ErrorDay(TODAY + 30, "b"), one, TODAY)
+    assert [about.code for about, _ in days.items()] == ["a", "b"]
+    days.take(ErrorDay(TODAY, "c"), one, TODAY + MOST_DAYS - 1)
+    assert [about.code for about, _ in days.items()] == ["b", "c"]
+    for day in range(TODAY, 0, -1000):
+        days.take(ErrorDay(day, "d"), one, day)
+    assert len({about.day for about, _ in days.items()}) == MOST_DAYS + 1, "whatever the writers' clocks say"
+
+
+def test_a_record_of_a_clock_that_was_ahead_counts_as_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead = now_ms() + 30 * DAY_MS
+    of_ahead = KEY._replace(errors=ErrorDay(ahead // DAY_MS, "a.b")).encode()
+    half = BoardKey("shop", Half.SOURCE).encode()
+    stored = [
+        SimpleNamespace(key=of_ahead, value=good(), ms=ahead),
+        SimpleNamespace(key=half, value=encode({"state": "running"}, ahead), ms=ahead),
+    ]
+    monkeypatch.setattr(offsets_topic, "slot_exists", lambda *_: True)
+    monkeypatch.setattr(offsets_topic, "read_records", lambda *_, **__: stored)
+    [found] = board_reader.read_records(values(), cast("Any", None))
+    assert found.key == half
+    assert found.at_ms <= now_ms()

@@ -34,9 +34,18 @@ def test_starting_over_takes_an_epoch_in_which_nothing_was_published(
         None if newest is None else position(newest).saved(),
         "s",
     )
-    expected = {"epoch": epoch, "slot": "s"} if saved is None else position(epoch).saved()
-    assert made == expected
-    assert anew(None, {"epoch": epoch}, "s") == {"epoch": epoch + 1, "slot": "s"}
+    named = {"slot": "s", "system": "7"} if newest is not None else {}
+    assert made == ({"epoch": epoch, **named} if saved is None else position(epoch).saved())
+
+
+def test_a_fresh_position_names_the_slot_only_if_the_position_before_it_did() -> None:
+    assert anew(None, None, "s") == {"epoch": 1}, "a reset does not make another pipeline's slot one's own"
+    assert anew(None, position(1).saved(), "another") == {"epoch": 2}
+    assert anew(None, {"epoch": 1}, "s") == {"epoch": 2}
+    fresh = anew(None, position(1).saved(), "s")
+    assert fresh == {"epoch": 2, "slot": "s", "system": "7"}
+    assert fresh_epoch(fresh) == 2
+    assert anew(None, fresh, "s") == {**fresh, "epoch": 3}
 
 
 def test_an_epoch_alone_says_nothing_of_a_place() -> None:

@@ -30,12 +30,13 @@ class Answers:
 
     publications: dict[str, str] = field(default_factory=dict)
     system: str | None = "77"
+    confirmed: str | None = "0/7"
 
     def execute(self, _statement: str, _given: list[str]) -> "Answers":
         return self
 
-    def fetchone(self) -> tuple[str] | None:
-        return None if self.system is None else (self.system,)
+    def fetchone(self) -> tuple[str, str | None] | None:
+        return None if self.system is None else (self.system, self.confirmed)
 
     def fetchall(self) -> list[tuple[str, str]]:
         return [*self.publications.items()]
@@ -46,9 +47,10 @@ def refuse(
     slot: str,
     *neighbours: NeighbourPosition,
     system: str | None = "77",
+    confirmed: str | None = "0/7",
     pipeline: str = "mine",
 ) -> None:
-    connection: Any = Answers(publications, system)
+    connection: Any = Answers(publications, system, confirmed)
     refuse_anothers(connection, slot, pipeline, lambda: neighbours)
 
 
@@ -69,7 +71,7 @@ def test_a_slot_that_is_ours_or_could_be_anybodys_is_taken(made_for: str, slot: 
     refuse({"p": sign(made_for)}, slot)
 
 
-@pytest.mark.parametrize("saved", [SAVED, {"epoch": 4, "slot": "chosen"}])
+@pytest.mark.parametrize("saved", [SAVED, {"epoch": 4, "slot": "chosen", "system": "77"}])
 def test_a_slot_with_any_name_is_that_of_the_pipeline_whose_position_names_it(saved: dict[str, Any]) -> None:
     with pytest.raises(OperatorNeeded) as refused:
         refuse({}, "chosen", NeighbourPosition("shop", "wrackline-shop-offsets", saved))
@@ -100,3 +102,22 @@ def test_a_pipeline_whose_own_name_another_uses_gets_a_name_that_is_free() -> No
 )
 def test_a_position_elsewhere_refuses_nothing(slot: str, system: str | None, neighbour: str) -> None:
     refuse({}, slot, NeighbourPosition(neighbour, "wrackline-shop-offsets", SAVED), system=system)
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "saved"),
+    [
+        ("0/8", SAVED),  # the slot was read further since, or was made again
+        ("0/7", {"epoch": 4, "slot": "chosen"}),  # it may be a slot of another server
+        ("0/7", {**SAVED, "resume": 7}),
+    ],
+)
+def test_a_position_that_does_not_show_who_reads_from_the_slot_refuses_nothing(
+    confirmed: str, saved: dict[str, Any]
+) -> None:
+    refuse({}, "chosen", NeighbourPosition("shop", "wrackline-shop-offsets", saved), confirmed=confirmed)
+
+
+def test_a_slot_that_has_confirmed_nothing_is_that_of_the_position_that_names_it() -> None:
+    with pytest.raises(OperatorNeeded):
+        refuse({}, "chosen", NeighbourPosition("shop", "t", SAVED), confirmed=None)

@@ -1,5 +1,8 @@
 """Wishes for single tables: their records and the fold."""
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import orjson
 import pytest
 
@@ -60,3 +63,34 @@ def test_nobody_knows_which_copies_stay_before_the_wishes_have_been_read(
     wishes = wish_topic.WishTopic({"bootstrap.servers": "127.0.0.1:1"}, "wishes")
     wishes.close()
     assert (wishes.staying, wishes.paused) == (None, frozenset())
+
+
+def test_the_paused_tables_are_said_once_all_of_them_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wish_topic, "_ANSWER_S", 0.1)
+    seen: list[frozenset[str]] = []
+    wishes = wish_topic.WishTopic({"bootstrap.servers": "127.0.0.1:1"}, "wishes", seen.append)
+
+    def take(wish: TableWish, table: str) -> None:
+        key, value = record(table, wish, "ann", 1)
+        wishes._take(cast("Any", SimpleNamespace(error=lambda: None, key=lambda: key, value=lambda: value)))
+
+    try:
+        take(TableWish.PAUSE, "d.p.a")
+        take(TableWish.PAUSE, "d.p.b")
+        assert seen == [], "the next one may be paused too"
+        wishes._all_read()
+        assert seen == [{"d.p.a", "d.p.b"}]
+        take(TableWish.RESUME, "d.p.a")
+        wishes._all_read()
+        assert seen == [{"d.p.a", "d.p.b"}, {"d.p.b"}]
+    finally:
+        wishes.close()
+
+
+def test_it_is_said_too_that_no_table_is_paused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wish_topic, "_ANSWER_S", 0.1)
+    seen: list[frozenset[str]] = []
+    wishes = wish_topic.WishTopic({"bootstrap.servers": "127.0.0.1:1"}, "wishes", seen.append)
+    wishes._all_read()
+    wishes.close()
+    assert seen == [frozenset()]

@@ -5,7 +5,6 @@ that the worker follows.  The worker asks no server for it.
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -16,6 +15,7 @@ from wrackline.control.cli.remote.remote_commands import Ca, Rest, User, open_wo
 from wrackline.control.cli.remote.worker_client import NO_WORKER
 from wrackline.control.cli.terminal.output import Json, Options, print_json, say
 from wrackline.control.runtime.ground.terminal_text import escape
+from wrackline.control.runtime.ground.times import utc_text
 from wrackline.schemas.untrusted import number, text
 
 
@@ -77,4 +77,4 @@ def _way(span: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _moment(ms: object) -> str:
-    return datetime.fromtimestamp(number(ms) // 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return utc_text(number(ms))

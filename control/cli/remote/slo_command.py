@@ -4,7 +4,7 @@ In: a connector's name, and where its worker is.  Out: percent, minutes and what
 the worst.  The exit code is 4 if a table has broken the promise.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
@@ -35,26 +35,32 @@ def slo(
     context.ensure_object(Options).json = json
     worker = open_worker(rest, user, ca)
     _, found = worker.ask("GET", f"{path_of(name)}/slo{f'?table={quote(table)}' if table else ''}")
-    if not isinstance(found, dict):
-        raise NO_WORKER(url=worker.url)
+    try:
+        lines = list(slo_lines(name, found))
+        broken = found["promise"] is not None and found["tables_broken"] > 0
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise NO_WORKER(url=worker.url) from None
     if json:
         print_json(found)
-    elif found.get("promise") is None:
-        say(f"{escape(name)} promises nothing; to promise five minutes: slo.minutes = 5 in its settings")
     else:
-        _show(found)
-    if found.get("tables_broken"):
+        for line in lines:
+            say(line)
+    if broken:
         raise typer.Exit(Exit.OPERATOR)
 
 
-def _show(found: Mapping[str, Any]) -> None:
+def slo_lines(name: str, found: Any) -> Iterator[str | Text]:  # noqa: ANN401 - what a worker has sent
+    """Return an answer for people; KeyError, TypeError, ValueError or AttributeError: it is no worker's."""
     promise = found["promise"]
-    say(
+    if promise is None:
+        yield f"{escape(name)} promises nothing; to promise five minutes: slo.minutes = 5 in its settings"
+        return
+    yield (
         f"{escape(found['pipeline'])}: copies at most {promise['minutes']} min old, in"
         f" {promise['percent']:g} % of the minutes of {promise['window_days']} days"
     )
     broken = found["tables_broken"]
-    say(
+    yield (
         Text.assemble(
             f"  all tables   {_line(found)}; ",
             (f"{broken:,} of {found['tables_counted']:,} tables broke it", "bold red")
@@ -64,10 +70,10 @@ def _show(found: Mapping[str, Any]) -> None:
     )
     width = max((len(escape(one["table"])) for one in found["tables"][:_MOST]), default=0)
     for one in found["tables"][:_MOST]:
-        say(f"  {escape(one['table']):{width}}  {_line(one)}")
+        yield f"  {escape(one['table']):{width}}  {_line(one)}"
     left = max(0, len(found["tables"]) - _MOST) + found["left_out"]
     if left:
-        say(f"  and {left:,} tables that are better")
+        yield f"  and {left:,} tables that are better"
 
 
 def _line(one: Mapping[str, Any]) -> str:

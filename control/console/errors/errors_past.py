@@ -6,10 +6,10 @@ In: the counts that both halves have on the board.  Out: a line for each code, t
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from wrackline.control.runtime.ground.number_text import count_text, duration_text
+from wrackline.control.runtime.ground.number_text import ago_text, count_text
+from wrackline.control.runtime.ground.times import utc_text
 from wrackline.schemas.kafka.board_records import Half
 from wrackline.schemas.kafka.past.error_days import DAY_MS, MOST_DAYS, ErrorCount, ErrorDay
 
@@ -70,19 +70,11 @@ def _line(code: str, its: Sequence[tuple[Half, int, ErrorCount]], today: int, at
         newest.kind,
         ", ".join(half.value for half in Half if any(one is half for one, _, _ in its)),
         f"{sum(days):,}",
-        _moment(first),
-        _ago(first, at_ms),
-        _moment(newest.last_ms),
-        _ago(newest.last_ms, at_ms),
+        utc_text(first),
+        ago_text(first, at_ms),
+        utc_text(newest.last_ms),
+        ago_text(newest.last_ms, at_ms),
         newest.sentence,
         [DayBar(place * WIDTH, HEIGHT - height, height) for place, height in enumerate(heights)],
         f"{count_text(days[-1], 'time', 'times')} today, before that {', '.join(map(str, days[-2::-1]))}",
     )
-
-
-def _moment(ms: int) -> str:
-    return datetime.fromtimestamp(ms // 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def _ago(ms: int, at_ms: int) -> str:
-    return f"{duration_text(max(0, at_ms - ms))} ago"

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import quote, urlencode
 
@@ -12,6 +11,7 @@ from wrackline.control.runtime.events.event_looks import MOST, NEWEST, EventLook
 from wrackline.control.runtime.events.record_decoder import DecodedEvent, DecodedPart
 from wrackline.control.runtime.events.row_columns import ColumnChange, columns_of, envelope_of, key_text
 from wrackline.control.runtime.events.value_text import show_name, show_value
+from wrackline.control.runtime.ground.times import exact_utc_text
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 
 LIMITS: Final = (20, 50, 100, MOST)
@@ -115,13 +115,8 @@ def events_page(
 
 
 def moment_text(ms: int | None) -> str:
-    """Write a moment in UTC; the writer of a record may give it any time."""
-    if ms is None:
-        return DASH
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
-    except (ValueError, OverflowError, OSError):
-        return str(ms)
+    """Write the moment of a record, which may have none."""
+    return DASH if ms is None else exact_utc_text(ms)
 
 
 def _row(event: DecodedEvent, fixed: EventQuestion, chosen: bool) -> EventRow:  # noqa: FBT001 - a field

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from wrackline.control.runtime.ground.number_text import count_text, duration_text
+from wrackline.control.runtime.ground.times import utc_text
 from wrackline.control.runtime.letters.letter_desk import LetterState
 from wrackline.control.runtime.letters.letter_work import LetterVerb
 from wrackline.schemas.kafka.board_records import Document
@@ -93,7 +93,7 @@ def _outcome(state: LetterState, done: Mapping[str, Any]) -> str:
 
 
 def _row(letter: Mapping[str, Any], *, values: bool) -> LetterRow:
-    since = datetime.fromtimestamp(letter["kept_ms"] / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    since = utc_text(letter["kept_ms"])
     return LetterRow(
         letter["id"],
         letter["table"],

@@ -6,12 +6,12 @@ times to choose.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from wrackline.control.console.draw.flow_map import FlowMap, FlowNames, flow_map
 from wrackline.control.console.page_words import Badge
 from wrackline.control.runtime.ground.number_text import count_text
+from wrackline.control.runtime.ground.times import utc_text
 from wrackline.control.runtime.lineage.column_paths import (
     ColumnPath,
     MapsOfTable,
@@ -75,7 +75,7 @@ def columns_page(
     pages = max(1, -(-len(meant) // _PAGE))
     page = min(max(1, page), pages)
     rows = [
-        ColumnWay(path, _badges(path), moment_text(since(until, path)))
+        ColumnWay(path, _badges(path), utc_text(since(until, path)))
         for path in meant[(page - 1) * _PAGE : page * _PAGE]
     ]
     return ColumnsPage(
@@ -95,11 +95,6 @@ def columns_page(
     )
 
 
-def moment_text(ms: int) -> str:
-    """Write a moment to the second."""
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
 def _badges(path: ColumnPath) -> Sequence[Badge]:
     made = [Badge(path.how, "▒", "warn")] if path.how else []
     if path.renamed:
@@ -117,7 +112,7 @@ def _period(history: Sequence[PathPeriod], number: int, chosen: PathPeriod) -> P
     words = (
         count_text(len(now.paths), "column", "columns") if number == 0 else _changes(history[number - 1], now)
     )
-    return PeriodRow(now.since_ms, moment_text(now.since_ms), words, now is chosen)
+    return PeriodRow(now.since_ms, utc_text(now.since_ms), words, now is chosen)
 
 
 def _changes(before: PathPeriod, now: PathPeriod) -> str:

@@ -5,11 +5,11 @@ In: lines with their offsets, as anybody may have written them.  Out: rows, and 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from wrackline.control.console.events.event_panel import cut_text
 from wrackline.control.console.page_words import Badge
+from wrackline.control.runtime.ground.times import exact_utc_text
 from wrackline.control.runtime.logs.trail_lines import LEVELS, LineChoice, fits, read_line
 from wrackline.schemas.kafka.board_records import Half
 
@@ -95,7 +95,7 @@ def _means(question: LineQuestion, line: Mapping[str, Any]) -> bool:
 
 def _row(place: int, line: Mapping[str, Any]) -> LineRow:
     error = line.get("error")
-    moment = _moment(line["ts_ms"])
+    moment = exact_utc_text(line["ts_ms"])
     return LineRow(
         place,
         moment[11:23] or moment,
@@ -111,10 +111,3 @@ def _row(place: int, line: Mapping[str, Any]) -> LineRow:
 
 def _word(value: object) -> str:
     return cut_text(value, 200) if isinstance(value, str) else ""
-
-
-def _moment(ms: int) -> str:
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
-    except (ValueError, OverflowError, OSError):
-        return str(ms)

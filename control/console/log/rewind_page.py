@@ -10,7 +10,7 @@ from shlex import quote
 from typing import Final
 
 from wrackline.control.console.page_words import DASH
-from wrackline.control.runtime.ground.number_text import count_text, duration_text
+from wrackline.control.runtime.ground.number_text import ago_text, count_text
 from wrackline.control.runtime.ground.times import parse_moment
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove
@@ -120,5 +120,4 @@ def _row(one: PastPosition, at_ms: int, *, chosen: bool) -> PastRow:
 
 
 def _ago(time: str, at_ms: int) -> str:
-    since = round(datetime.fromisoformat(time).timestamp() * 1000)
-    return f"{duration_text(max(0, at_ms - since))} ago"
+    return ago_text(round(datetime.fromisoformat(time).timestamp() * 1000), at_ms)

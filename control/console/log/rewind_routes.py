@@ -108,6 +108,7 @@ def _rewind(
 
 
 def _moment(text: str) -> datetime:
-    if not is_moment(text):
-        raise NO_MOMENT(given=shown_name(text))
-    return parse_moment(text)
+    try:
+        return parse_moment(text)
+    except ValueError:
+        raise NO_MOMENT(given=shown_name(text)) from None

@@ -7,7 +7,7 @@ from typing import Final
 from wrackline.control.console.draw.range_bar import RangeBar, range_bar
 from wrackline.control.console.page_words import DASH, Badge, source_badge
 from wrackline.control.console.rows.request_form import RequestForm
-from wrackline.control.runtime.ground.number_text import count_text, duration_text
+from wrackline.control.runtime.ground.number_text import ago_text, count_text, duration_text
 from wrackline.control.runtime.services.requests import moment
 from wrackline.schemas.kafka.board_records import Document, HalfBoard
 from wrackline.schemas.kafka.receipts import Receipt, RequestKind, RequestState, ScanStatus, TableProgress
@@ -117,7 +117,7 @@ def _request(receipt: Receipt, at_ms: int) -> RequestRow:
         _percent(lines) if reads and not receipt.over else None,
         f"{duration_text(max(left) * 1000)} left" if left else "",
         moment(receipt.at_ms),
-        f"{duration_text(max(0, at_ms - receipt.at_ms))} ago",
+        ago_text(receipt.at_ms, at_ms),
         receipt.code or "",
         receipt.sentence or "",
     )

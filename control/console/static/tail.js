@@ -8,7 +8,7 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   const pause = button.getAttribute("aria-pressed") !== "true";
   button.setAttribute("aria-pressed", String(pause));
-  button.textContent = pause ? "Go on" : "Pause";
+  button.textContent = pause ? "Continue" : "Pause";
 });
 
 document.addEventListener("htmx:config:request", (event) => {

@@ -25,10 +25,11 @@ from wrackline.producers.kafka.client import Client, Identity, Settings
 from wrackline.schemas.kafka.board_records import Board, Half, HalfBoard, parse_key
 from wrackline.schemas.kafka.column_maps import MapLog
 from wrackline.schemas.kafka.offsets_records import OUTSIDE_ANY_TRANSACTION
-from wrackline.schemas.kafka.past.error_days import ErrorCount, ErrorDay
+from wrackline.schemas.kafka.past.error_days import ErrorCount, ErrorDay, ErrorDays
 from wrackline.schemas.kafka.receipts import Receipt
 from wrackline.schemas.kafka.receipts import parse_key as parse_receipt_key
 from wrackline.schemas.kafka.topic_names import internal_topics
+from wrackline.schemas.minutes.minute_records import MinuteLog
 from wrackline.schemas.settings.settings_registry import Values
 
 _POLL_S: Final = 0.2
@@ -132,14 +133,20 @@ class BoardFollower:
     def held(self, pipeline: str, *, past: bool = False) -> Iterator[Mapping[Half, HalfBoard]]:
         """Yield both halves of a pipeline as they are now; a page of many tables keeps nobody waiting.
 
-        With `past` they have their maps and minutes too.
+        With `past` they have their maps and minutes too; counts of errors are asked for apart.
         """
         with self._lock:
             known = {half: self._board.half(pipeline, half) for half in Half}
-            copies = {half: replace(one, tables=dict(one.tables)) for half, one in known.items()}
-            if past:
-                for half, one in copies.items():
-                    one.maps, one.minutes = known[half].maps.copy(), known[half].minutes.copy()
+            copies = {
+                half: replace(
+                    one,
+                    tables=dict(one.tables),
+                    maps=one.maps.copy() if past else MapLog(),
+                    minutes=one.minutes.copy() if past else MinuteLog(),
+                    errors=ErrorDays(),
+                )
+                for half, one in known.items()
+            }
         yield copies
 
     def version(self, pipeline: str) -> BoardVersion:

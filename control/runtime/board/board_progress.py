@@ -6,8 +6,9 @@ from functools import partial
 
 from wrackline.consumers.observe.source_progress import SourceProgress
 from wrackline.control.runtime.board.board_follower import BoardFollower
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.snapshot.table_state import TableStatus
-from wrackline.schemas.kafka.board_records import ENDED, Document, Half, HalfBoard
+from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 from wrackline.schemas.settings.settings_registry import Values
 
 
@@ -28,14 +29,19 @@ def source_rests(boards: BoardFollower, name: str) -> Callable[[], bool]:
     """Return what says whether somebody wished that the source half rests."""
 
     def rests() -> bool:
+        if not boards.is_read(name):
+            return False
         with boards.held(name) as halves:
             source = halves[Half.SOURCE]
-            return source.state in ENDED and bool(source.report["wished"])
+            wished = bool(source.report.get("wished"))  # of one that was killed it is the last word
+            return wished and not source.runs(now_ms())
 
     return rests
 
 
 def _newest(boards: BoardFollower, name: str) -> SourceProgress | None:
+    if not boards.is_read(name):  # a record that comes later may say something else
+        return None
     with boards.held(name) as halves:
         return progress_of(halves[Half.SOURCE])
 

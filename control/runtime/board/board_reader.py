@@ -10,6 +10,7 @@ from typing import NamedTuple
 from confluent_kafka.admin import AdminClient
 
 from wrackline.control.runtime.ground.pipeline_access import TASK, group_of
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.transactor import OffsetsSlot
@@ -51,7 +52,8 @@ def read_records(values: Values, admin: AdminClient) -> Iterator[BoardRecord]:
     for one in offsets_topic.read_records(admin, reader, slot, fenced=False):
         try:
             parse_key(one.key or b"")
-            Board().apply(one.key or b"", one.value, one.ms)
+            at_ms = min(one.ms, now_ms())  # the writer's clock may be ahead
+            Board().apply(one.key or b"", one.value, at_ms)
         except (ValueError, KeyError, TypeError):
             continue
-        yield BoardRecord(one.key or b"", one.value, one.ms)
+        yield BoardRecord(one.key or b"", one.value, at_ms)

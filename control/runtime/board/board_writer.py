@@ -91,6 +91,7 @@ class _Writer:
                 ended = ended or self.ending.wait(EVERY_S)
             except Exception as error:  # noqa: BLE001 - else a half that runs would be silent from now on
                 _LOG.warning("the board can't be written now: %s", type(error).__name__)
+                self._lost()  # what was due counts as written
                 ended = ended or self.ending.wait(EVERY_S)
         if producer is not None:
             producer.flush(_LAST_S)

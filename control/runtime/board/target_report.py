@@ -11,7 +11,7 @@ from wrackline.consumers.observe.slo_figures import SloFigures
 from wrackline.consumers.observe.status import table_documents
 from wrackline.control.runtime.board.board_changes import HalfLook, LookScope, urgent
 from wrackline.control.runtime.board.half_standing import HalfStanding
-from wrackline.schemas.kafka.board_records import ENDED, Document, HalfBoard, HalfState
+from wrackline.schemas.kafka.board_records import Document, HalfBoard, HalfState
 from wrackline.schemas.minutes.minute_book import MinuteRecord
 
 
@@ -31,6 +31,7 @@ class TargetReport:
         self._kind, self._figures = kind, figures
         self._begun, self._lock = False, Lock()
         self._reached: Document = {}  # at the last look at all figures
+        self._earlier_ms: int | None = None  # the moment of an earlier process
 
     def begins(self) -> None:
         """Take that it merges from now on."""
@@ -50,7 +51,8 @@ class TargetReport:
         if scope is LookScope.STATES:  # a later moment would count for tables that are not looked at
             knows_all, topics = False, urgent(figures.take_states())
         else:
-            self._reached = {"outages": figures.outages, "through_ms": figures.through_ms}
+            through_ms = self._earlier_ms if figures.through_ms is None else figures.through_ms
+            self._reached = {"outages": figures.outages, "through_ms": through_ms}
             knows_all = figures.has_looked  # first: tables that are seen meanwhile are in the documents
             changed = figures.take_changed()  # after the moment: whether they are current is as of then
             topics = None if scope is LookScope.ALL else changed
@@ -59,17 +61,22 @@ class TargetReport:
         return HalfLook(half, table_documents(figures, topics), knows_all, minutes)
 
     def earlier(self, half: HalfBoard) -> None:
-        """Take what an earlier process has reported: a table that is stuck since then stays so."""
-        complete = {name: half.complete_ms(name) for name in half.tables}
-        self._figures.remember(
-            {
-                name: EarlierTable(at_ms, half.tables[name]["complete_since_ms"] or at_ms, half.lacks(name))
-                for name, at_ms in complete.items()
-                if at_ms is not None
-            }
-        )
+        """Take what an earlier process has reported: a table that is stuck since then stays so.
 
-        was_wished = half.state in ENDED and half.report["wished"]
+        Its moment is reported until the source half is heard: tables that are not reported again count on it.
+        """
+        self._earlier_ms = half.report.get("through_ms")
+        found = {}
+        for name, table in half.tables.items():
+            at_ms, since_ms = half.complete_ms(name), table["complete_since_ms"]
+            first_ms = at_ms if since_ms is None else since_ms
+            if first_ms is not None:
+                found[name] = EarlierTable(at_ms, first_ms, half.lacks(name))
+        self._figures.remember(found)
+        self._figures.was_paused(
+            frozenset(name for name, table in half.tables.items() if table.get("standing") == "paused")
+        )
+        was_wished = bool(half.report.get("wished"))  # also of one that was killed before it said its end
         self._slo.open(half.minutes.copy(), was_wished=was_wished)
 
     def ends(self) -> None:

@@ -185,9 +185,8 @@ def topic_findings(server: str, tables: Collection[TableId], naming: Naming) -> 
 
 def _surroundings(values: Values) -> Surroundings:
     name = values.text("name")
-    others = partial(
-        neighbour_positions, Client(values.below("kafka.")), Identity(group_of(name), name, TASK, 0)
-    )
+    own = Identity(group_of(name), name, TASK, 0)
+    others = partial(neighbour_positions, Client(values.below("kafka.")), own, tell=lambda _: None)
     return Surroundings(time.monotonic, now_ms, _registers_nothing, neighbours=others)
 
 

@@ -33,3 +33,8 @@ def duration_text(ms: float) -> str:
         if ms >= 2 * long:
             return f"{ms / long:.0f} {unit}"
     return f"{ms:.0f} ms" if ms < 1000 else f"{ms / 1000:.1f} s" if ms < 10_000 else f"{ms / 1000:.0f} s"
+
+
+def ago_text(ms: int, at_ms: int) -> str:
+    """Write how long ago a moment was."""
+    return f"{duration_text(max(0, at_ms - ms))} ago"

@@ -224,7 +224,8 @@ def _read_term(read: Document) -> CoordinatorTerm:
 
 def _read_answer(read: Document) -> KeptAnswer:
     whole = number(read["at_ms"]), text(read["request"]), number(read["status"])
-    return KeptAnswer(*whole, text(read["location"]), text(read["body"]))
+    user = text(read.get("user", ""))  # an older version writes none
+    return KeptAnswer(*whole, text(read["location"]), text(read["body"]), user)
 
 
 def slot_of(value: object) -> int:

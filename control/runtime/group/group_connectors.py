@@ -258,7 +258,7 @@ class GroupConnectors:
     def keep_answer(self, key: str, answer: KeptAnswer | None) -> None:
         """Keep an answer, and forget those that are too old; None: forget it."""
         with self._lock:
-            old = [] if answer is None else too_old(self._hands.answers(), key)
+            old = [] if answer is None else too_old(self._hands.answers(), key, answer.user)
             changes = {one: config_records.answer_record(one, None) for one in old}
             changes[key] = config_records.answer_record(key, answer)
             self.write("an Idempotency-Key", list(changes.values()), lambda _: True)

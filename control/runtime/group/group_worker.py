@@ -131,7 +131,7 @@ def join_group(
         crew = GroupConnectors(group, cluster, hands, follower, tell, threads)
         boards = BoardFollower()
         opened.callback(boards.close)
-        notifier = Notifier(lambda: crew.writes, telling.wrong)
+        notifier = Notifier(lambda: crew.writes, telling.wrong, lambda _: f"{cluster}/{group.id}")
         opened.callback(notifier.close)
         ways = partial(_assess, nursery, group, crew), partial(_work_on_letters, nursery, group, crew)
         looks = WorkerViews(crew, boards, *ways, notifier)

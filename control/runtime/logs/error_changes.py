@@ -13,6 +13,7 @@ from wrackline.schemas.kafka.board_records import BoardKey, Document, Half, Half
 from wrackline.schemas.kafka.past.error_days import (
     DAY_MS,
     LONGEST,
+    LONGEST_CODE,
     MOST_DAYS,
     ErrorCount,
     ErrorDay,
@@ -62,7 +63,7 @@ class ErrorChanges:
             whole = (
                 one if known is None else replace(one, count=known.count + one.count, first_ms=known.first_ms)
             )
-            self._days.take(about, whole)
+            self._days.take(about, whole, today)
         self._mine |= new.keys()
         wanted = self._mine if self._again else new
         self._again = False
@@ -75,8 +76,8 @@ class ErrorChanges:
 
     def _count(self, error: Mapping[str, object]) -> None:
         at_ms = self._now_ms()
-        about = ErrorDay(at_ms // DAY_MS, str(error.get("code")))
-        kind, sentence = str(error.get("kind", "")), str(error.get("sentence", ""))[:LONGEST]
+        about = ErrorDay(at_ms // DAY_MS, _text(error.get("code"), LONGEST_CODE))
+        kind, sentence = (_text(error.get(name, ""), LONGEST) for name in ("kind", "sentence"))
         with self._lock:
             known = self._new.get(about)
             count, first = (0, at_ms) if known is None else (known.count, known.first_ms)
@@ -84,3 +85,8 @@ class ErrorChanges:
 
     def _key(self, about: ErrorDay) -> bytes:
         return self._half._replace(errors=about).encode()
+
+
+def _text(value: object, longest: int) -> str:
+    """Return what a record can hold: half of a surrogate pair has no bytes."""
+    return str(value)[:longest].encode(errors="replace").decode()

@@ -18,6 +18,7 @@ from wrackline.control.runtime.notices.notice_rules import (
     FAILED,
     LETTERS,
     RECOVERED,
+    SLO,
     UNSUPPORTED_DDL,
     Notice,
 )
@@ -26,7 +27,13 @@ from wrackline.schemas.redaction import Secret
 SIGNATURE: Final = "X-Wrackline-Signature"
 _VERSION: Final = 1
 _LONGEST_SUMMARY: Final = 1_024  # PagerDuty's bound
-_SEVERITIES: Final = {FAILED: "critical", AT_RISK: "error", UNSUPPORTED_DDL: "error", LETTERS: "warning"}
+_SEVERITIES: Final = {
+    FAILED: "critical",
+    UNSUPPORTED_DDL: "error",
+    AT_RISK: "error",
+    LETTERS: "warning",
+    SLO: "error",
+}
 _MARKUP: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
@@ -43,12 +50,15 @@ def as_slack(notice: Notice) -> bytes:
     return orjson.dumps({"text": (_head(notice) + hint).translate(_MARKUP)})
 
 
-def as_pagerduty(notice: Notice, routing_key: Secret) -> tuple[bytes, str] | None:
-    """Return it as an event, and the key of its incident; None: others of its kind still stand."""
+def as_pagerduty(notice: Notice, routing_key: Secret, installation: str) -> tuple[bytes, str] | None:
+    """Return it as an event, and the key of its incident; None: others of its kind still stand.
+
+    `installation` is short, and differs where a pipeline of the same name is another one.
+    """
     kind = notice.over if notice.kind == RECOVERED else notice.kind
     if not kind:
         return None
-    incident = f"wrackline:{notice.pipeline}:{kind}"
+    incident = f"wrackline:{installation}:{notice.pipeline}:{kind}"
     event: dict[str, object] = {"routing_key": routing_key.reveal(), "dedup_key": incident}
     if notice.kind == RECOVERED:
         return orjson.dumps({**event, "event_action": "resolve"}), incident

@@ -88,7 +88,7 @@ def recoveries(pipeline: str, now: Mapping[Condition, Document], at_ms: int) -> 
     """Return a notice for each kind of which nothing stands, whether or not something did before."""
     return [
         _recovery(pipeline, Condition(kind, pipeline), now, at_ms)
-        for kind in (FAILED, UNSUPPORTED_DDL, AT_RISK, LETTERS)
+        for kind in (FAILED, UNSUPPORTED_DDL, AT_RISK, LETTERS, SLO)
         if not _stands(kind, now)
     ]
 

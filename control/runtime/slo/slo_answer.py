@@ -14,7 +14,7 @@ def slo_answer(pipeline: str, report: SloReport | None, table: str = "") -> Mapp
     if report is None:
         return {"pipeline": pipeline, "promise": None}
     terms, found = report.terms, report.totals.tables
-    worst = report.worst()
+    worst = report.worst
     shown = [one for one in worst if one == table] if table else worst[:MOST_TABLES]
     return {
         "pipeline": pipeline,

@@ -4,10 +4,11 @@ In: what the target half has reported, and the promise.  Out: one value.  Tables
 no copy yet, so nothing is counted of them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wrackline.control.runtime.ground.number_text import count_text
-from wrackline.schemas.kafka.board_records import ENDED, Document, HalfBoard
+from wrackline.schemas.kafka.board_records import Document, HalfBoard
 from wrackline.schemas.minutes.minute_counts import (
     MinuteCounts,
     MinuteTotals,
@@ -29,6 +30,7 @@ class SloReport:
     since_ms: int  # the first minute that is counted
     totals: MinuteTotals
     whole: MinuteCounts  # of all tables together
+    worst: Sequence[str]  # all tables, those with most bad minutes first
 
     @property
     def left(self) -> float:
@@ -41,20 +43,17 @@ class SloReport:
 
     def broken(self) -> list[str]:
         """Return the tables that had more bad minutes than they may, the worst first."""
-        return [table for table in self.worst() if self.left_of(table) < 0]
-
-    def worst(self) -> list[str]:
-        """Return all tables, the worst first."""
-        return sorted(self.totals.tables, key=lambda table: (-self.totals.tables[table].bad, table))
+        return [table for table in self.worst if self.left_of(table) < 0]
 
 
 def slo_report(target: HalfBoard, terms: SloTerms, at_ms: int) -> SloReport:
     """Count a board's minutes."""
     since = {name: ms for name, table in target.tables.items() if (ms := _since(table)) is not None}
     judged, last = judged_range(target.minutes, terms, at_ms), last_look(target.minutes)
-    rests = target.state in ENDED and target.report["wished"] and last is not None
+    rests = target.report.get("wished") and not target.runs(at_ms) and last is not None
     totals = count_minutes(target.minutes, since, judged, pause_since=(last or 0) + 1 if rests else None)
-    return SloReport(terms, at_ms, judged.first * MINUTE_MS, totals, totals.whole)
+    worst = sorted(totals.tables, key=lambda table: (-totals.tables[table].bad, table))
+    return SloReport(terms, at_ms, judged.first * MINUTE_MS, totals, totals.whole, worst)
 
 
 def broken_promise(pipeline: str, report: SloReport) -> Document | None:

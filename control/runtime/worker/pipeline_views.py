@@ -210,6 +210,8 @@ class WorkerViews:
                 self._follow(name)
             except WracklineError:  # it is said to the caller that asks for this pipeline
                 self._boards.leave(name)
+            except Exception as error:  # noqa: BLE001 - else one pipeline would stop all others
+                _LOG.warning("%s can't be followed now: %s", name, type(error).__name__)
         with self._lock:
             for name in self._followed.keys() - set(names):
                 self._leave_lines(self._followed.pop(name))
@@ -219,13 +221,20 @@ class WorkerViews:
                 self._boards.leave(name)
             followed = list(self._followed)
         for name in filter(self._boards.is_read, followed):
-            history, at_ms = self._histories.setdefault(name, PipelineHistory()), now_ms()
-            if history.is_due(at_ms):
-                self._judge(name, at_ms)
-                with self._boards.held(name) as halves:
-                    history.add(summarise(halves, at_ms))
-                    if (settings := self._followed.get(name)) is not None:
-                        self._notifier.look(name, settings.notices, halves, at_ms, self._slos.get(name))
+            try:
+                self._look(name, now_ms())
+            except Exception as error:  # noqa: BLE001 - as above
+                _LOG.warning("the board of %s can't be looked at now: %s", name, type(error).__name__)
+
+    def _look(self, name: str, at_ms: int) -> None:
+        """Add a summary to a pipeline's history if that is due, and send notices of what has changed."""
+        history = self._histories.setdefault(name, PipelineHistory())
+        if history.is_due(at_ms):
+            self._judge(name, at_ms)
+            with self._boards.held(name) as halves:
+                history.add(summarise(halves, at_ms))
+                if (settings := self._followed.get(name)) is not None:
+                    self._notifier.look(name, settings.notices, halves, at_ms, self._slos.get(name))
 
     def _judge(self, name: str, at_ms: int) -> None:
         """Count the minutes again when there is one more: with many tables that takes a moment."""

@@ -120,7 +120,9 @@ def work(
             }
             boards = BoardFollower()
             opened.callback(boards.close)
-            notifier = Notifier(lambda: True, telling.wrong)
+            notifier = Notifier(
+                lambda: True, telling.wrong, lambda name: named[name].good().text("kafka.bootstrap.servers")
+            )
             opened.callback(notifier.close)
             looks = WorkerViews(
                 crew,
@@ -196,7 +198,10 @@ def serve_rest(
         app_routes.routes(crew, group),
         *more,
     )
-    within = [Middleware(Once, answers=group or AnswersInMemory()), Middleware(Audit, put=reports.put)]
+    within = [
+        Middleware(Once, answers=group or AnswersInMemory(), tell=reports.tell),
+        Middleware(Audit, put=reports.put),
+    ]
     if group is not None:
         within.insert(0, Middleware(Forward, elsewhere=group.elsewhere, tls=client_tls(rest)))
     cluster = None if group is None else group.cluster

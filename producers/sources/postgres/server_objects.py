@@ -24,6 +24,7 @@ from wrackline.producers.sources.postgres.log.slot import SLOT_BUSY, SlotRow, fi
 from wrackline.producers.sources.postgres.log.slot_health import begins
 from wrackline.schemas.errors import WracklineError
 
+_UNREAD = "no stored position shows that the pipeline has read from it"
 _RETAINED = """
 SELECT (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END
         - restart_lsn)::bigint
@@ -92,13 +93,17 @@ def _slot(connection: Connection, of: PgPipelineObjects) -> ServerObject | None:
 def _read(connection: Connection, of: PgPipelineObjects, row: SlotRow) -> str | None:
     """Say why the stored position does not show that the pipeline reads from this slot."""
     if of.saved is None:
-        return "no stored position shows that the pipeline has read from it"
+        return _UNREAD
     try:
         position = begins(of.saved, of.slot)
     except WracklineError as error:
         return error.sentence
-    # after a reset there is none: it begins where the slot begins
-    return None if position is None else _another(connection, of, row, position)
+    if position is not None:
+        return _another(connection, of, row, position)
+    # after a reset there is no place: it begins where the slot begins, and names a slot that it has read from
+    system = log_history(connection, of.slot).system
+    named = of.saved.get("slot") == of.slot and of.saved.get("system") == system
+    return None if named else _UNREAD
 
 
 def _another(connection: Connection, of: PgPipelineObjects, row: SlotRow, position: PgPosition) -> str | None:

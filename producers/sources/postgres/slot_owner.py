@@ -4,16 +4,22 @@ A slot has no comment, and any pipeline can name it in `slot.name`.  Two things 
 that another pipeline has stored in the same Kafka, which names the slot and the server; and a publication of
 the database that was made for a pipeline whose own slot has this name.  A pipeline without a position in the
 slot would take it from where the other stopped, and the other could never continue.
+
+A position that the slot has passed shows nothing: its pipeline can't continue there.  The slot was read by
+another since, or was dropped and made again.
 """
 
 import shlex
 from collections.abc import Callable, Iterable
 
 from wrackline.producers.contract.source_plugin import NeighbourPosition
+from wrackline.producers.contract.steps import Saved
 from wrackline.producers.sources.postgres.connect.connect import Connection
 from wrackline.producers.sources.postgres.connect.quoting import identifier, own_slot
 from wrackline.producers.sources.postgres.follow.publication import sign
-from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.producers.sources.postgres.log.position import lsn_number
+from wrackline.producers.sources.postgres.log.slot_health import begins
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.kafka.offsets_records import canonical_json
 
 SLOT_OF_ANOTHER = define(
@@ -27,8 +33,8 @@ SLOT_OF_ANOTHER = define(
 
 _MADE_FOR = sign("")
 _SYSTEM = """
-SELECT system_identifier::text FROM pg_control_system()
-WHERE EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = %s)"""
+SELECT system_identifier::text, confirmed_flush_lsn::text
+FROM pg_control_system(), pg_replication_slots WHERE slot_name = %s"""
 _SIGNED = """
 SELECT p.pubname::text, obj_description(p.oid, 'pg_publication')
 FROM pg_publication p
@@ -42,10 +48,11 @@ def refuse_anothers(
     row = connection.execute(_SYSTEM, [slot]).fetchone()
     if row is None:
         return
+    system, confirmed = str(row[0]), None if row[1] is None else lsn_number(str(row[1]))
     own = own_slot(pipeline)
     free = own if own != slot else f"{slot[:61]}_2"
     for other, topic, saved in neighbours():
-        if other != pipeline and saved.get("slot") == slot and saved.get("system", row[0]) == row[0]:
+        if other != pipeline and _names(saved, slot, system) and _continues(saved, slot, confirmed):
             raise SLOT_OF_ANOTHER(
                 slot=slot,
                 other=other,
@@ -64,3 +71,16 @@ def refuse_anothers(
                 free=free,
                 take_over=f"COMMENT ON PUBLICATION {name} IS NULL",
             )
+
+
+def _names(saved: Saved, slot: str, system: str) -> bool:
+    return saved.get("slot") == slot and saved.get("system") == system
+
+
+def _continues(saved: Saved, slot: str, confirmed: int | None) -> bool:
+    """Whether a pipeline can continue from its position in the slot, which has confirmed this place."""
+    try:
+        position = begins(saved, slot)
+    except WracklineError:
+        return False
+    return position is None or confirmed is None or confirmed <= position.resume

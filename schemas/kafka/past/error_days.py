@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from wrackline.schemas.untrusted import number, text
+from wrackline.schemas.untrusted import moment, number, text
 
 VERSION: Final = 1
 MOST_DAYS: Final = 7
 MOST_CODES: Final = 200  # of a day
 LONGEST: Final = 500  # characters of a sentence
-_LONGEST_CODE: Final = 100
+LONGEST_CODE: Final = 100
 _MOST_BYTES: Final = 8 << 10
 DAY_MS: Final = 86_400_000
 
@@ -62,8 +62,10 @@ def read_count(value: bytes) -> ErrorCount:
     document = orjson.loads(value)
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise ValueError("a version that is not known")
-    count, first, last = (number(document[name]) for name in ("count", "first_ms", "last_ms"))
-    return ErrorCount(count, first, last, text(document["kind"]), text(document["sentence"])[:LONGEST])
+    first, last = moment(document["first_ms"]), moment(document["last_ms"])
+    return ErrorCount(
+        number(document["count"]), first, last, text(document["kind"]), text(document["sentence"])[:LONGEST]
+    )
 
 
 class ErrorDays:
@@ -72,15 +74,19 @@ class ErrorDays:
     def __init__(self) -> None:
         self._counts: dict[ErrorDay, ErrorCount] = {}
 
-    def take(self, about: ErrorDay, count: ErrorCount | None) -> None:
-        """Take a count that was read or made, or that one is gone; what is too old is forgotten."""
-        if len(about.code) > _LONGEST_CODE:
+    def take(self, about: ErrorDay, count: ErrorCount | None, today: int) -> None:
+        """Take a count that was read or made, or that one is gone; what is too old is forgotten.
+
+        A day of a clock that was ahead makes no other day old.
+        """
+        if len(about.code) > LONGEST_CODE:
             raise ValueError("no code")
         if count is None:
             self._counts.pop(about, None)
         elif about in self._counts or sum(one.day == about.day for one in self._counts) < MOST_CODES:
             self._counts[about] = count
-        for old in self.before(max((one.day for one in self._counts), default=0) - MOST_DAYS + 1):
+        newest = sorted({one.day for one in self._counts})[-MOST_DAYS - 1 :]
+        for old in self.before(max(today - MOST_DAYS + 1, min(newest, default=0))):
             del self._counts[old]
 
     def of(self, about: ErrorDay) -> ErrorCount | None:

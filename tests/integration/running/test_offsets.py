@@ -41,7 +41,8 @@ def test_an_edit_is_refused_while_the_task_runs_and_force_ends_the_task(world: W
 
     forced = world.offsets("reset", "--force")["offsets"][0]
     assert forced["edited"]
-    assert forced["position"] == {"epoch": 2, "slot": world.slot}
+    system = before["position"]["system"]
+    assert forced["position"] == {"epoch": 2, "slot": world.slot, "system": system}
     world.insert(4, 5)
     assert running.process.wait(60) == Exit.DEFINITE
     assert "[kafka.superseded]" in running.output
@@ -59,6 +60,7 @@ def test_a_broken_record_ends_nothing_for_good(world: World) -> None:
     running = world.run()
     world.insert(1, 1)
     world.arrived(1)
+    system = world.position()["position"]["system"]
     assert running.stop() == Exit.OK
     topic = f"{world.group}-offsets"
     key = next(key for key, _ in reversed(world.events(topic)) if key is not None and key.startswith(b"["))
@@ -75,6 +77,7 @@ def test_a_broken_record_ends_nothing_for_good(world: World) -> None:
     assert world.offsets("reset")["offsets"][0]["position"] == {
         "epoch": 2,
         "slot": world.slot,
+        "system": system,
     }  # the history knew of the first
     again = world.run()
     world.insert(2, 2)
@@ -171,7 +174,8 @@ def test_where_the_source_does_not_answer_a_recent_position_is_taken_as_a_sign_o
         assert refused.returncode == Exit.TRANSIENT, refused.stdout
         assert "[offsets.task_may_run]" in refused.stderr
         assert world.position() == before
-        assert world.offsets("reset", "--force")["offsets"][0]["position"] == {"epoch": 2, "slot": world.slot}
+        fresh = {"epoch": 2, "slot": world.slot, "system": before["position"]["system"]}
+        assert world.offsets("reset", "--force")["offsets"][0]["position"] == fresh
     finally:
         server.start()
         world.reconnect()

@@ -35,6 +35,12 @@ def test_a_slot_named_by_hand_is_not_taken_from_the_pipeline_that_reads_it(world
         assert f"[pg.slot_of_another] replication slot {world.slot} is that of pipeline {world.prefix}:" in (
             refused.stdout + refused.stderr
         )
+    assert world.offsets("reset", "--force")["offsets"][0]["position"] == {"epoch": 1}
+    refused = world.command("run")
+    assert refused.returncode == Exit.OPERATOR, "a reset does not make the slot its own"
+    assert "[pg.slot_of_another]" in refused.stdout + refused.stderr
+    left = world.command("delete", "--dry-run").stdout
+    assert "no stored position shows that the pipeline has read from it" in left
     found = json.loads(world.command("check", "--json").stdout)["findings"]
     (said,) = [one for one in found if one["id"] == "pg.slot_of_another"]
     assert said["severity"] == "ERROR"
@@ -49,12 +55,17 @@ def test_a_slot_named_by_hand_is_not_taken_from_the_pipeline_that_reads_it(world
     (said,) = [one for one in found if one["id"] == "pg.slot_of_another"]
     hint = said["suggestion"]
     take_over = shlex.split(hint[hint.index("wrackline offsets set") :])
+    system = json.loads(take_over[-1])["system"]
     moved = world.command("offsets", "set", take_over[-1])
     assert moved.returncode == Exit.OK, moved.stdout + moved.stderr
     running = world.run()
     world.topic = f"{world.prefix}-two{topic.removeprefix(world.prefix)}"
     assert len(world.arrived(2)) == 2, "it continues where the first ended"
-    assert world.offsets("reset", "--force")["offsets"][0]["position"] == {"epoch": 2, "slot": world.slot}
+    assert world.offsets("reset", "--force")["offsets"][0]["position"] == {
+        "epoch": 2,
+        "slot": world.slot,
+        "system": system,
+    }
     world.insert(6, 6)
     running.process.wait(60)
     again = world.run()

@@ -36,7 +36,7 @@ def test_lines_that_come_are_added_where_they_are_looked_at(browser: Open) -> No
         wait_until(lambda: places(driver) == ["line 2", "line 1"], patience=PATIENCE)
         pause = driver.find_element("id", "tail-pause")
         pause.send_keys("\n")
-        assert (pause.text, pause.get_attribute("aria-pressed")) == ("Go on", "true")
+        assert (pause.text, pause.get_attribute("aria-pressed")) == ("Continue", "true")
         views.log += [line(place) for place in range(3, 200)]
         driver.execute_script("""window.refused = 0; document.addEventListener("htmx:config:request",
             (event) => { window.refused += event.defaultPrevented; });""")

@@ -129,7 +129,7 @@ def test_a_source_that_cannot_be_asked_is_an_error_on_the_page(browser: Browser,
     status, _, page = browser.ask("GET", "/draft/shop2/tables")
     assert status == 200
     assert "nobody listens" in page
-    assert "Save and go on" in page
+    assert "Save and continue" in page
 
 
 def test_names_of_others_are_text(browser: Browser, crew: MadeCrew) -> None:

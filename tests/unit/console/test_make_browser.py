@@ -26,13 +26,13 @@ def test_a_pipeline_is_made_in_a_browser(browser: Open, scripts: bool) -> None: 
         typed(driver, {"name": "shop2"})
         press(driver, "Begin")
         typed(driver, SOURCE_FIELDS)
-        press(driver, "Save and go on")
+        press(driver, "Save and continue")
         driver.find_element("name", "pick:public/items").click()
-        press(driver, "Save and go on")
+        press(driver, "Save and continue")
         driver.find_element("css selector", "input[value=iceberg]").click()
-        press(driver, "Save and go on")
+        press(driver, "Save and continue")
         typed(driver, {"set:target.warehouse": "/data/lake"})
-        press(driver, "Save and go on")
+        press(driver, "Save and continue")
         press(driver, "Assess")
         assert "ready" in driver.find_element("tag name", "main").text
         wide = driver.execute_script("return document.scrollingElement.scrollWidth") if scripts else 0

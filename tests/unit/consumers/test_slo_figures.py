@@ -113,3 +113,12 @@ def test_tables_are_judged_by_what_an_earlier_process_has_seen_until_the_source_
     half.now_ms += MINUTE_MS
     half.looks()
     assert half.minutes("a")[1] == 1
+
+
+def test_no_more_minutes_are_counted_at_once_than_the_promise_has() -> None:
+    half = Half()
+    half.run(1)
+    half.now_ms += 20_000 * 1_440 * MINUTE_MS  # a clock that was wrong
+    half.starts(earlier={name: EarlierTable(half.now_ms, 0) for name in BOTH})
+    half.looks()
+    assert half.minutes("a") == (0, TERMS.days * 1_440)

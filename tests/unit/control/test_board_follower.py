@@ -29,7 +29,7 @@ def test_a_copy_of_a_board_has_its_maps_and_its_version() -> None:
         boards.hand(ORDERS, encode({"state": "streaming", "rows": 7}, 1))
         second = boards.version("shop")
         assert (second.states, second.all > first.all) == (first.states, True)
-        with boards.held("shop") as halves:
+        with boards.held("shop", past=True) as halves:
             source = halves[Half.SOURCE]
         assert [one.since_ms for one in source.maps.of("shop.public.orders")] == [1]
         assert (source.states, source.version) == (second.states, second.all)

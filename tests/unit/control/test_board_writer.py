@@ -1,6 +1,12 @@
 """What a half's writer looks at: figures when they are due, states in between."""
 
+from typing import cast
+
+import pytest
+from confluent_kafka import Producer
+
 from tests.unit.control.test_lineage import values
+from wrackline.control.runtime.board import board_writer
 from wrackline.control.runtime.board.board_changes import HalfLook, LookScope
 from wrackline.control.runtime.board.board_writer import _Writer
 from wrackline.schemas.kafka.board_records import Half, parse_key
@@ -27,3 +33,30 @@ def test_after_a_loss_no_moment_is_written_before_the_tables_that_it_counts_on()
     assert tables() == [], "the half alone would say that all before its moment is known"
     assert tables(ended=True) == ["orders", None]
     assert looks[2:] == [LookScope.ALL]
+
+
+def test_records_that_were_due_when_something_failed_are_due_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(board_writer, "EVERY_S", 0.01)
+    look = HalfLook(MOMENT, {"orders": {"state": "failed"}})
+    writer = _Writer(values(), Half.SOURCE, lambda _: look, print, lambda _: None)
+    records: list[bytes] = []
+
+    class Fails:
+        def produce(self, topic: str, value: bytes | None, key: bytes, *_: object) -> None:
+            del topic, value
+            records.append(key)
+            if len(records) == 1:
+                raise ValueError
+            writer.ending.set()
+
+        def poll(self, seconds: float) -> None:
+            pass
+
+        def flush(self, seconds: float) -> None:
+            pass
+
+    writer._prepared = lambda: cast("Producer", Fails())  # type: ignore[method-assign]
+    writer.run()
+    assert [parse_key(key).table for key in records[:2]] == ["orders", "orders"]

@@ -17,14 +17,21 @@ from tests.unit.corpus.worker import GOOD
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.notices.notice_bodies import as_json, as_pagerduty, as_slack
-from wrackline.control.runtime.notices.notice_rules import Condition, Notice, NoticeRules, conditions
+from wrackline.control.runtime.notices.notice_rules import (
+    Condition,
+    Notice,
+    NoticeRules,
+    conditions,
+    recoveries,
+)
 from wrackline.control.runtime.notices.notice_settings import NoticeSettings
 from wrackline.control.runtime.notices.notifier import Notifier
-from wrackline.control.runtime.notices.receivers import KEPT
+from wrackline.control.runtime.notices.receivers import KEPT, REFUSALS
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.redaction import Secret
+from wrackline.schemas.settings.declared.notify_settings import NOTIFY
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 ERROR = {
@@ -119,11 +126,14 @@ def test_the_forms_hold_what_a_reader_needs_and_no_markup_of_others() -> None:
 def test_an_incident_of_pagerduty_is_triggered_and_resolved_when_nothing_of_its_kind_stands() -> None:
     rules, other = NoticeRules("shop", EVERY, again_ms=1_000), Condition("failed", "shop.public.items")
     table, key = Condition("failed", T), Secret("r0uting")
-    begun = [as_pagerduty(one, key) for one in rules.changes({table: ERROR, other: ERROR}, 1_777_000_000_123)]
+    begun = [
+        as_pagerduty(one, key, "prod1")
+        for one in rules.changes({table: ERROR, other: ERROR}, 1_777_000_000_123)
+    ]
     assert begun[0] is not None
     event, incident = begun[0]
     assert orjson.loads(event) == {
-        "routing_key": "r0uting", "event_action": "trigger", "dedup_key": "wrackline:shop:failed",
+        "routing_key": "r0uting", "event_action": "trigger", "dedup_key": "wrackline:prod1:shop:failed",
         "client": "Wrackline",
         "payload": {
             "summary": f"shop: failed, {T}: the slot is lost", "source": "shop", "severity": "critical",
@@ -132,16 +142,34 @@ def test_an_incident_of_pagerduty_is_triggered_and_resolved_when_nothing_of_its_
         },
     }  # fmt: skip
     assert {one and one[1] for one in begun} == {incident}, "one incident for each kind"
-    assert [as_pagerduty(one, key) for one in rules.changes({other: ERROR}, 1)] == [None], "another stands"
-    (over,) = (as_pagerduty(one, key) for one in rules.changes({}, 2))
+    assert [as_pagerduty(one, key, "prod1") for one in rules.changes({other: ERROR}, 1)] == [None], (
+        "another stands"
+    )
+    (over,) = (as_pagerduty(one, key, "prod1") for one in rules.changes({}, 2))
     assert over is not None
     assert orjson.loads(over[0]) == {
-        "routing_key": "r0uting", "event_action": "resolve", "dedup_key": "wrackline:shop:failed"
+        "routing_key": "r0uting", "event_action": "resolve", "dedup_key": "wrackline:prod1:shop:failed"
     }  # fmt: skip
     long = Notice("shop", "failed", T, {**ERROR, "sentence": "x" * 5_000}, 7)
-    made = as_pagerduty(long, key)
+    made = as_pagerduty(long, key, "prod1")
     assert made is not None
     assert len(orjson.loads(made[0])["payload"]["summary"]) == 1_024
+
+
+@pytest.mark.parametrize("kind", next(one.recommended for one in NOTIFY if one.name == "notify.on"))
+def test_each_kind_of_notice_has_every_form_and_an_end(kind: str) -> None:
+    over = "failed" if kind == "recovered" else ""
+    notice = Notice("shop", kind, T, ERROR, 7, over)
+    assert orjson.loads(as_json(notice))["kind"] == kind
+    assert f"shop: {kind}, {T}" in orjson.loads(as_slack(notice))["text"]
+    made = as_pagerduty(notice, Secret("r0uting"), "prod1")
+    assert made is not None
+    assert orjson.loads(made[0])["dedup_key"].endswith(over or kind)
+    assert (over or kind) in {one.over for one in recoveries("shop", {}, 7)}
+
+
+def origin(pipeline: str) -> str:
+    return f"kafka-1/{pipeline}"
 
 
 @pytest.fixture
@@ -151,7 +179,7 @@ def told() -> Queue[WracklineError]:
 
 @pytest.fixture
 def notifier(told: Queue[WracklineError]) -> Iterator[Notifier]:
-    made = Notifier(lambda: True, lambda _, error: told.put(error), first_wait=0.01)
+    made = Notifier(lambda: True, lambda _, error: told.put(error), origin, first_wait=0.01)
     yield made
     made.close()
 
@@ -198,7 +226,7 @@ def test_a_worker_that_is_not_the_one_that_sends_tells_nobody_until_it_is() -> N
     sends = Event()
     answer, came = counting([])
     with receiving(answer) as server:
-        notifier = Notifier(sends.is_set, print)
+        notifier = Notifier(sends.is_set, print, origin)
         failed = both(half("failed", error=ERROR), half())
         notifier.look("shop", settings(server.url), failed, now_ms())
         sends.set()
@@ -252,21 +280,45 @@ def test_an_address_that_never_answers_has_one_thread_and_holds_up_no_other(noti
         opened.set()
 
 
-def test_a_notice_that_is_never_accepted_holds_up_no_other_of_its_address(notifier: Notifier) -> None:
+def test_a_notice_that_is_refused_holds_up_no_other_pipeline_of_its_address() -> None:
     came: Queue[str] = Queue()
     failed = both(half("failed", error=ERROR), half())
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         pipeline = orjson.loads(server.came[-1][2])["pipeline"]  # one at a time, so the last is this one
-        says(400 if pipeline == "bad" else 200)(handler)
+        says(503 if pipeline == "bad" else 200)(handler)
         came.put(pipeline)
 
+    patient, before = (
+        Notifier(lambda: True, lambda *_: None, origin, first_wait=3_600.0),
+        set(enumerate_threads()),
+    )
     with receiving(answer) as server:
-        for name in ("bad", "good", "better"):
-            notifier.look(name, settings(server.url), failed, now_ms())
-        seen = set[str]()
-        while seen != {"bad", "good", "better"}:
-            seen.add(came.get(timeout=30))
+        patient.look("bad", settings(server.url), failed, now_ms())
+        assert came.get(timeout=30) == "bad"
+        for name in ("good", "better"):  # its back-off has begun: who waits with it would wait an hour
+            patient.look(name, settings(server.url), failed, now_ms())
+        assert {came.get(timeout=30), came.get(timeout=30)} == {"good", "better"}
+    (ours,) = [one for one in set(enumerate_threads()) - before if one.name == "notices"]
+    patient.close()
+    ours.join(30)
+    assert not ours.is_alive(), "its thread waits for nobody any more"
+
+
+def test_a_notice_that_no_try_can_help_is_dropped_so_that_the_next_is_sent(
+    notifier: Notifier, told: Queue[WracklineError]
+) -> None:
+    answer, came = counting([503, *[400] * REFUSALS])
+    with receiving(answer) as server:
+        failed = both(half("failed", error=ERROR), half())
+        notifier.look("shop", settings(server.url), failed, now_ms())
+        notifier.look("shop", settings(server.url), well(), now_ms())
+        for _ in range(REFUSALS + 2):
+            came.get(timeout=30)
+        kinds = [orjson.loads(body)["kind"] for _, _, body in server.came]
+    assert kinds == ["failed"] * (REFUSALS + 1) + ["recovered"]
+    assert [told.get(timeout=30).code, told.get(timeout=30).code] == ["notify.not_sent", "notify.dropped"]
+    assert told.empty()
 
 
 def test_a_sender_that_begins_resolves_what_does_not_stand(notifier: Notifier) -> None:
@@ -277,9 +329,24 @@ def test_a_sender_that_begins_resolves_what_does_not_stand(notifier: Notifier) -
         for _ in range(4):
             came.get(timeout=30)
         events = [orjson.loads(body) for _, _, body in server.came]
+    assert events[0]["event_action"] == "trigger", "what needs you does not wait behind what is over"
     assert {(one["event_action"], one["dedup_key"].rpartition(":")[2]) for one in events} == {
         ("resolve", "unsupported_ddl"), ("resolve", "at_risk"), ("resolve", "letters"), ("trigger", "failed"),
     }  # fmt: skip
+
+
+def test_two_installations_with_a_pipeline_of_one_name_have_an_incident_each() -> None:
+    failed, keys = both(half("failed", error=ERROR), half()), set[str]()
+    for place in ("staging", "production"):
+        answer, came = counting([])  # of each its own: the first may still get what is over
+        with receiving(answer) as server:
+            notifier = Notifier(lambda: True, print, lambda _, of=place: of)  # type: ignore[misc]
+            notifier.look("shop", settings(server.url, "pagerduty"), failed, now_ms())
+            assert came.get(timeout=30)
+            notifier.close()
+            keys.add(orjson.loads(server.came[0][2])["dedup_key"])
+    assert len(keys) == 2
+    assert all(len(one) < 255 for one in keys)
 
 
 def test_of_an_incident_that_waits_only_the_newest_event_is_sent(notifier: Notifier) -> None:

@@ -1,7 +1,12 @@
 """Requests with an Idempotency-Key: done once, whichever worker is asked, and answered as the first time."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from threading import Barrier, BrokenBarrierError
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,10 +22,11 @@ from wrackline.control.runtime.group.group_connectors import GroupConnectors
 from wrackline.control.runtime.rest.access.roles import Role
 from wrackline.control.runtime.rest.model import kept_answers
 from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
-from wrackline.control.runtime.rest.model.kept_answers import AnswersInMemory, KeptAnswer, too_old
+from wrackline.control.runtime.rest.model.kept_answers import KEPT_MS, AnswersInMemory, KeptAnswer, too_old
+from wrackline.control.runtime.rest.routes.request_routes import id_of
 from wrackline.control.runtime.rest.server import once
-from wrackline.control.runtime.rest.server.once import Once
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.signals import ID_MAX
 
 SIGNAL = b'{"type":"execute-snapshot","data":{"data-collections":["public.orders"]}}'
 MADE = orjson.dumps({"name": "other", "config": GOOD | {"topic.prefix": "other1"}})
@@ -46,8 +52,12 @@ class App:
         await send({"type": "http.response.body", "body": body})
 
 
+def once_of(app: App, kept: AnswersInMemory, tell: Callable[[WracklineError], None] = print) -> once.Once:
+    return once.Once(app, kept, tell)
+
+
 async def ask(
-    wrapped: Once, key: str | None = "k1", body: bytes = b"{}", path: str = "/connectors", user: str = ""
+    wrapped: once.Once, key: str | None = "k1", body: bytes = b"{}", path: str = "/connectors", user: str = ""
 ) -> tuple[int, Any]:
     headers = [] if key is None else [(b"idempotency-key", key.encode())]
     scope: dict[str, Any] = {
@@ -76,7 +86,7 @@ async def ask(
 
 def test_the_same_key_gets_the_first_answer_and_does_nothing_twice_on_another_worker_too() -> None:
     app, kept = App((201, b'{"n":1}'), (201, b'{"n":2}')), AnswersInMemory()
-    first, second = Once(app, kept), Once(app, kept)
+    first, second = once_of(app, kept), once_of(app, kept)
     assert asyncio.run(ask(first)) == (201, {"n": 1})
     assert asyncio.run(ask(first)) == asyncio.run(ask(second)) == (201, {"n": 1, "again": True})
     assert app.done == 1
@@ -89,7 +99,7 @@ def test_the_same_key_gets_the_first_answer_and_does_nothing_twice_on_another_wo
 )
 def test_another_key_path_or_user_is_another_request(other: dict[str, Any]) -> None:
     app = App((200, b"{}"))
-    wrapped = Once(app, AnswersInMemory())
+    wrapped = once_of(app, AnswersInMemory())
     for _ in range(2):
         assert asyncio.run(ask(wrapped))[0] == 200
     asyncio.run(ask(wrapped, **other))
@@ -99,23 +109,68 @@ def test_another_key_path_or_user_is_another_request(other: dict[str, Any]) -> N
 def test_what_changed_nothing_may_be_corrected_and_sent_again_with_its_key() -> None:
     for status in (400, 409, 503):
         app = App((status, b"{}"), (201, b"{}"))
-        wrapped = Once(app, AnswersInMemory())
+        wrapped = once_of(app, AnswersInMemory())
         assert asyncio.run(ask(wrapped, body=b'{"bad":1}'))[0] == status
         assert asyncio.run(ask(wrapped, body=b'{"good":1}')) == (201, {})
 
 
 def test_what_was_begun_and_has_no_answer_is_not_done_again() -> None:
     app, kept = App((500, b"{}")), AnswersInMemory()
-    assert asyncio.run(ask(Once(app, kept)))[0] == 500
-    status, told = asyncio.run(ask(Once(app, kept)))
+    assert asyncio.run(ask(once_of(app, kept)))[0] == 500
+    status, told = asyncio.run(ask(once_of(app, kept)))
     assert (status, told["code"], app.done) == (409, "rest.key_unknown", 1)
+
+
+def test_an_answer_that_can_t_be_kept_is_given_and_reported_whatever_the_error() -> None:
+    class Broken(AnswersInMemory):
+        def keep_answer(self, key: str, answer: KeptAnswer | None) -> None:
+            if answer is None or answer.status:
+                raise RuntimeError("a value of a row")
+            super().keep_answer(key, answer)
+
+    told: list[WracklineError] = []
+    app, kept = App((201, b'{"n":1}')), Broken()
+    assert asyncio.run(ask(once_of(app, kept, told.append))) == (201, {"n": 1})
+    assert [one.code for one in told] == ["rest.answer_not_kept"]
+    assert "RuntimeError" in told[0].sentence
+    assert "value" not in told[0].sentence
+    status, again = asyncio.run(ask(once_of(app, kept)))
+    assert (status, again["code"], app.done) == (409, "rest.key_unknown", 1)
+    assert again["message"].endswith("its answer is not known"), "the worker may be well"
+
+
+def test_one_user_s_keys_leave_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_answers, "MOST", 2)
+    app, kept = App((200, b"{}")), AnswersInMemory()
+    wrapped = once_of(app, kept)
+    for number in range(2):
+        assert asyncio.run(ask(wrapped, f"k{number}", user="admin-a"))[0] == 200
+    assert asyncio.run(ask(wrapped, "k9", user="admin-a"))[1]["code"] == "rest.too_many_keys"
+    assert asyncio.run(ask(wrapped, "k9", user="admin-b"))[0] == 200
+    assert not any("admin" in one.user for one in kept.answers.values()), "a name is not written"
+
+
+def test_threads_may_keep_answers_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, meets = AnswersInMemory(), Barrier(2)
+
+    def slow(known: Mapping[str, KeptAnswer], key: str, user: str) -> list[str]:
+        with suppress(BrokenBarrierError):
+            meets.wait(0.2)  # both are here only if nothing keeps one out
+            both.append(key)
+        return too_old(known, key, user)
+
+    both: list[str] = []
+    monkeypatch.setattr(kept_answers, "too_old", slow)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda key: kept.keep_answer(key, KeptAnswer(now_ms(), "d")), "ab"))
+    assert (both, sorted(kept.answers)) == ([], ["a", "b"])
 
 
 def test_a_repeat_that_comes_while_it_is_done_waits_for_its_sender() -> None:
     async def both() -> tuple[tuple[int, Any], tuple[int, Any], tuple[int, Any]]:
         app = App((201, b"{}"))
         app.holds = asyncio.Event()
-        wrapped = Once(app, AnswersInMemory())
+        wrapped = once_of(app, AnswersInMemory())
         first = asyncio.create_task(ask(wrapped))
         await app.begun.wait()
         early = await ask(wrapped)
@@ -135,36 +190,36 @@ def test_nothing_is_done_where_it_can_t_be_kept_that_it_was_begun() -> None:
             raise away
 
     app = App((201, b"{}"))
-    status, told = asyncio.run(ask(Once(app, NoCoordinator())))
+    status, told = asyncio.run(ask(once_of(app, NoCoordinator())))
     assert (status, told["code"], app.done) == (409, "rest.no_coordinator", 0), "the hop then tries again"
 
 
 def test_an_answer_is_given_to_nobody_who_may_not_ask() -> None:
     app, kept = App((201, b'{"n":1}')), AnswersInMemory()
-    assert asyncio.run(ask(Once(app, kept), user="admin"))[0] == 201
+    assert asyncio.run(ask(once_of(app, kept), user="admin"))[0] == 201
     (key,) = kept.answers
-    assert asyncio.run(ask(Once(app, kept), user="viewer"))[0] == 201, "the application decides"
+    assert asyncio.run(ask(once_of(app, kept), user="viewer"))[0] == 201, "the application decides"
     assert (app.done, list(kept.answers)) == (2, [key])
 
 
 @pytest.mark.parametrize("key", ["", "a b", "é", "x" * 201, "a,b"])
 def test_a_bad_key_is_refused(key: str) -> None:
     app = App((201, b"{}"))
-    status, told = asyncio.run(ask(Once(app, AnswersInMemory()), key))
+    status, told = asyncio.run(ask(once_of(app, AnswersInMemory()), key))
     assert (status, told["code"], app.done) == (400, "rest.bad_key", 0)
 
 
 def test_answers_are_kept_for_a_day_and_so_many_of_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     app, kept = App((201, b'{"a":"' + b"x" * 20_000 + b'"}')), AnswersInMemory()
-    asyncio.run(ask(Once(app, kept)))
-    told = asyncio.run(ask(Once(app, kept)))[1]
+    asyncio.run(ask(once_of(app, kept)))
+    told = asyncio.run(ask(once_of(app, kept)))[1]
     assert told == {"left_out": "the first answer had 20,008 bytes", "again": True}
     monkeypatch.setattr(kept_answers, "MOST", 1)
-    assert asyncio.run(ask(Once(app, kept), "k2"))[1]["code"] == "rest.too_many_keys"
+    assert asyncio.run(ask(once_of(app, kept), "k2"))[1]["code"] == "rest.too_many_keys"
     later = now_ms() + kept_answers.KEPT_MS + 1_000
     for module in (kept_answers, once):
         monkeypatch.setattr(module, "now_ms", lambda: later)
-    assert asyncio.run(ask(Once(app, kept), "k2"))[0] == 201, "the older one makes room"
+    assert asyncio.run(ask(once_of(app, kept), "k2"))[0] == 201, "the older one makes room"
     assert len(kept.answers) == 1
 
 
@@ -204,10 +259,25 @@ def test_each_route_that_makes_something_does_it_once(
     assert send(port, path, body + b" ").status == 422
 
 
-def test_the_key_of_a_request_for_rows_is_its_id(worker: tuple[int, Group]) -> None:
+def test_the_id_of_a_request_for_rows_begins_with_its_key_and_is_nobody_else_s(
+    worker: tuple[int, Group],
+) -> None:
     port, group = worker
-    assert send(port, "/connectors/shop/requests", SIGNAL, "order-7").document == {"id": "order-7"}
-    assert orjson.loads(group.desk.bodies[0])["id"] == "order-7"
+    made = send(port, "/connectors/shop/requests", SIGNAL, "order-7").document["id"]
+    assert orjson.loads(group.desk.bodies[0])["id"] == made
+    own_id = partial(id_of, "order-7", "shop", "", SIGNAL)
+    assert made in {own_id(now_ms()), own_id(now_ms() - KEPT_MS)}, "it may be just after midnight"
+    assert own_id(0) == own_id(KEPT_MS - 1)
+    others = [
+        id_of("order-7", "shop", "bob", SIGNAL, 0),
+        id_of("order-7", "other", "", SIGNAL, 0),
+        id_of("order-7", "shop", "", SIGNAL + b" ", 0),
+        own_id(KEPT_MS),
+    ]
+    assert len({own_id(0), *others}) == 5, "a task takes an id once, for ever"
+    assert all(one.startswith("order-7-") for one in others)
+    long = id_of("x" * 200, "shop", "", SIGNAL, 0)
+    assert len(long) <= ID_MAX
     own = SIGNAL[:-1] + b',"id":"mine"}'
     assert send(port, "/connectors/shop/requests", own, "order-8").document == {"id": "mine"}
 
@@ -222,9 +292,14 @@ def test_values_of_rows_are_not_kept_with_the_answer(worker: tuple[int, Group]) 
 
 
 def test_a_group_s_answer_is_read_as_it_was_written() -> None:
-    fold, answer = GroupConfig(), KeptAnswer(7, "d1", 201, "/connectors/shop", '{"n":1}')
+    fold, answer = GroupConfig(), KeptAnswer(7, "d1", 201, "/connectors/shop", '{"n":1}', "u")
     fold.apply(*config_records.answer_record("k", answer))
     assert fold.answers == {"k": answer}
+    key, value = config_records.answer_record("k", answer)
+    fold.apply(
+        key, orjson.dumps({name: one for name, one in orjson.loads(value or b"").items() if name != "user"})
+    )
+    assert fold.answers == {"k": replace(answer, user="")}, "an older version writes no user"
     fold.apply(*config_records.answer_record("k", None))
     assert fold.answers == {}
     for bad in (b"[]", b"{}", b'{"at_ms":"x","request":"","status":1,"location":"","body":""}'):
@@ -255,6 +330,6 @@ def test_a_group_s_answer_that_is_too_old_does_not_count_and_is_removed_with_the
 def test_there_is_room_again_when_old_ones_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_answers, "MOST", 1)
     with pytest.raises(WracklineError):
-        too_old({"a": KeptAnswer(now_ms(), "d")}, "b")
-    assert too_old({"a": KeptAnswer(now_ms(), "d")}, "a") == []
-    assert too_old({"a": KeptAnswer(0, "d")}, "b") == ["a"]
+        too_old({"a": KeptAnswer(now_ms(), "d")}, "b", "")
+    assert too_old({"a": KeptAnswer(now_ms(), "d")}, "a", "") == []
+    assert too_old({"a": KeptAnswer(0, "d")}, "b", "") == ["a"]

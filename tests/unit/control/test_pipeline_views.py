@@ -67,7 +67,7 @@ def begins(name: str, what: object) -> Begin:
 
 def test_a_slow_read_of_one_pipelines_settings_keeps_no_page_of_another_waiting() -> None:
     pipelines, boards = Pipelines(), Boards()
-    notifier = Notifier(lambda: False, lambda *_: None)
+    notifier = Notifier(lambda: False, lambda *_: None, str)
     views = WorkerViews(pipelines, cast("BoardFollower", boards), begins, begins, notifier)
     following = Thread(target=views.follow_all)
     following.start()
@@ -96,7 +96,9 @@ def test_a_slow_read_of_one_pipelines_settings_keeps_no_page_of_another_waiting(
 def test_the_maps_of_columns_that_a_half_has_written_are_seen() -> None:
     steps = (ColumnStep("id", "id", "int64", "bigint"),)
     with closing(BoardFollower()) as boards:
-        views = WorkerViews(Pipelines(), boards, begins, begins, Notifier(lambda: False, lambda *_: None))
+        views = WorkerViews(
+            Pipelines(), boards, begins, begins, Notifier(lambda: False, lambda *_: None, str)
+        )
         assert views.column_maps("fast") == {}
         record = SimpleNamespace(
             key=lambda: BoardKey("fast", Half.SOURCE, "d.s.t", 10).encode(),
@@ -106,3 +108,39 @@ def test_the_maps_of_columns_that_a_half_has_written_are_seen() -> None:
         boards.take(boards._followed["fast"][1], cast("Any", record), 10)
         [(name, (source, target))] = views.column_maps("fast", column="s.t.id").items()
         assert (name, [one.since_ms for one in source], list(target)) == ("d.s.t", [10], [])
+
+
+def test_a_fault_of_one_pipeline_leaves_the_others_as_they_are() -> None:
+    pipelines, boards = Pipelines(), Boards()
+    del pipelines.versions["slow"]
+    pipelines.versions |= {"first": 1, "fast": 1}
+    looks: list[str] = []
+    views = WorkerViews(pipelines, cast("BoardFollower", boards), begins, begins, Noting(looks))
+    read = pipelines.pipeline
+
+    def pipeline(name: str) -> Pipeline:
+        if name == "first":
+            raise KeyError(name)
+        return read(name)
+
+    pipelines.pipeline = pipeline  # type: ignore[method-assign]
+    views.follow_all()
+    assert looks == ["fast"], "its settings can't be read"
+    pipelines.pipeline = read  # type: ignore[method-assign]
+    pipelines.versions["last"] = 1
+    views._histories.clear()
+    views.follow_all()
+    assert looks == ["fast", "fast", "last"], "its notices can't be looked at"
+
+
+class Noting(Notifier):
+    """Fails at one pipeline, and notes the others."""
+
+    def __init__(self, looks: list[str]) -> None:
+        super().__init__(lambda: False, lambda *_: None)
+        self._looks = looks
+
+    def look(self, name: str, *_: Any) -> None:
+        if name == "first":
+            raise KeyError(name)
+        self._looks.append(name)

@@ -22,6 +22,7 @@ from tests.unit.corpus.worker import working
 from wrackline.control.cli import command_line
 from wrackline.control.cli.remote import remote_commands, worker_access
 from wrackline.control.cli.remote.connector_states import UNSEEN, Verb, VerbCourse, read_state
+from wrackline.control.cli.remote.worker_client import NO_WORKER
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.slo.slo_answer import slo_answer
 from wrackline.schemas.errors import WracklineError
@@ -324,6 +325,17 @@ def test_how_a_promise_went_is_shown_and_a_broken_one_needs_somebody(
     assert "slo.minutes = 5" in wrackline("slo", "shop").out
     assert json.loads(wrackline("slo", "shop", "--table", "a b", "--json").out) == kept
     assert worker.asked[-1] == "GET /connectors/shop/slo?table=a%20b"
+
+
+@pytest.mark.parametrize(
+    "wrong", [[], "x", {}, {"promise": {}}, {"promise": {"minutes": 5, "percent": "x", "window_days": 3}}]
+)
+def test_what_no_worker_of_ours_answers_about_a_promise_is_refused(
+    wrackline: Wrackline, worker: Told, wrong: object
+) -> None:
+    worker.answers += [(200, wrong)]
+    said = wrackline("slo", "shop")
+    assert (said.code, NO_WORKER.code in said.err) == (Exit.OPERATOR, True)
 
 
 @pytest.mark.parametrize(

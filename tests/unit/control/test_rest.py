@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, suppress
 from http.client import HTTPConnection
 from socket import SO_RCVBUF, SOL_SOCKET, create_connection, socket
+from threading import Semaphore
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,6 +19,7 @@ from wrackline.control.runtime.rest.server.endpoint import RestEndpoint, open_en
 from wrackline.control.runtime.rest.server.listener import PORT_TAKEN
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.control.runtime.rest.server.serving import _TimedConnection
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.kafka import signals
 
@@ -200,8 +202,9 @@ def heard_at_last(port: int) -> None:
 
 
 def test_a_client_that_does_not_read_keeps_nobody_out(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rest_serving, "_READ_S", 1.0)
-    monkeypatch.setattr(rest_serving, "_OF_ONE", 2)
+    monkeypatch.setattr(rest_serving, "_READ_S", 2.0)
+    monkeypatch.setattr(rest_serving, "_OF_ONE", 3)
+    stuck = counted_pauses(monkeypatch)
     asks = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40
     with served(desk) as door, ExitStack() as held:
         for _ in range(3):
@@ -211,8 +214,21 @@ def test_a_client_that_does_not_read_keeps_nobody_out(desk: Desk, monkeypatch: p
             one.setblocking(False)
             with suppress(BlockingIOError):
                 one.send(asks)
+        assert [stuck.acquire(timeout=20) for _ in range(3)] == [True] * 3
         assert first_word(door.port) == 503
         heard_at_last(door.port)
+
+
+def counted_pauses(monkeypatch: pytest.MonkeyPatch) -> Semaphore:
+    """Count the connections that have to wait for their client to read."""
+    pauses, pause = Semaphore(0), _TimedConnection.pause_writing
+
+    def counted(connection: _TimedConnection) -> None:
+        pause(connection)
+        pauses.release()
+
+    monkeypatch.setattr(_TimedConnection, "pause_writing", counted)
+    return pauses
 
 
 def first_word(port: int, path: str = "/openapi.json") -> int:

@@ -17,6 +17,7 @@ from tests.fakes.group import FakeGroup
 from tests.fixtures.certificates import issue
 from tests.unit.control.rest_users import bearer, written
 from tests.unit.control.test_rest import Client
+from wrackline.control.console.page_frame import HEADERS
 from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
 from wrackline.control.runtime.rest.routes import connector_routes, write_routes
 from wrackline.control.runtime.rest.server import forward
@@ -300,6 +301,17 @@ def test_after_an_action_of_a_page_the_browser_gets_the_page_that_says_what_was_
     url = f"http://{HOST}:{client.port}/console/p/do/pause"
     answer = requests.post(url, data={"chosen:a": "on"}, timeout=10, allow_redirects=False)
     assert (answer.status_code, answer.headers["Location"]) == (303, page)
+
+
+def test_a_page_that_the_coordinator_made_may_do_no_more_than_one_made_here(
+    client: Client, follower: FakeGroup, says: Says
+) -> None:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+    head = f"HTTP/1.1 409 Conflict\r\n{lines}Content-Type: text/html\r\nContent-Length: 2\r\n\r\n"
+    follower.coordinator, _ = says(f"{head}no".encode())
+    url = f"http://{HOST}:{client.port}/console/p/do/pause"
+    answer = requests.post(url, data={"chosen:a": "on"}, timeout=10)
+    assert {name: answer.headers[name] for name in HEADERS} == HEADERS
 
 
 def test_nothing_goes_over_but_what_is_needed(

@@ -5,7 +5,7 @@ from contextlib import closing
 from itertools import count
 from math import inf
 from queue import Queue
-from threading import Event
+from threading import Event, Semaphore
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -104,6 +104,7 @@ class Away:
 
     def __init__(self) -> None:
         self.back, self.came, self._open = Event(), Queue[bytes](), list[tuple[bytes, Any]]()
+        self.refused = Semaphore(0)  # released with each batch that it does not take
 
     def __len__(self) -> int:
         return len(self._open)
@@ -114,10 +115,13 @@ class Away:
 
     def poll(self, _: float) -> None:
         done, self._open = self._open, []
+        takes = self.back.is_set()
         for line, delivered in done:
-            if self.back.is_set():
+            if takes:
                 self.came.put(line)
-            delivered(None if self.back.is_set() else KafkaError(KafkaError._MSG_TIMED_OUT), None)
+            delivered(None if takes else KafkaError(KafkaError._MSG_TIMED_OUT), None)
+        if done and not takes:
+            self.refused.release()
 
     def flush(self, _: float) -> None:
         self.poll(0)
@@ -144,6 +148,10 @@ def test_lines_wait_while_kafka_is_away_and_the_newest_are_sent_in_their_order(
         complete.set()
         assert failed.wait(30), "no more are kept"
         put({"event": "write", "n": KEPT + 7})
+        while broker.refused.acquire(blocking=False):
+            pass
+        for _ in range(2):  # the first batch may have been made before this line came
+            assert broker.refused.acquire(timeout=30)
         broker.back.set()
         numbers = [orjson.loads(broker.came.get(timeout=30))["n"] for _ in range(KEPT)]
     assert numbers == list(range(8, KEPT + 8))

@@ -248,7 +248,10 @@ def writing() -> Iterator[tuple[int, Group]]:
     """Serve a group's REST until the block ends."""
     group = Group()
     group.resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
-    hops = [Middleware(Forward, elsewhere=group.elsewhere, tls=None), Middleware(Once, answers=group)]
+    hops = [
+        Middleware(Forward, elsewhere=group.elsewhere, tls=None),
+        Middleware(Once, answers=group, tell=print),
+    ]
     views = MadeViews({name: busy(3) for name in ("shop", "orders")})
     routes = (
         connector_routes.routes(group),

@@ -22,10 +22,12 @@ from wrackline.producers.reading.resume_state import (
     uncaptured_state,
     unread_error,
 )
+from wrackline.producers.snapshot.jobs import drop_jobs, set_aside
 from wrackline.producers.snapshot.table_state import (
     Job,
     MissingRow,
     Outcome,
+    TableDeparture,
     TableState,
     TableStatus,
     parse_state,
@@ -324,7 +326,7 @@ def test_topics_that_were_written_keep_their_names(was: Naming) -> None:
         if now is was:
             assert kept.named(now) == kept
             continue
-        for one in (kept, published(was, TABLE, captured=[])):  # it may come back, and has a topic
+        for one in (kept, published(was, odd, captured=[])):  # it may come back, and has a topic
             with pytest.raises(OperatorNeeded) as raised:
                 one.named(now)
             assert raised.value.code == "topic.naming_changed"
@@ -333,12 +335,37 @@ def test_topics_that_were_written_keep_their_names(was: Naming) -> None:
 
 @pytest.mark.parametrize("was", Naming)
 def test_names_are_escaped_from_now_on_if_no_table_that_was_published_gets_another(was: Naming) -> None:
-    kept = published(was, TABLE, captured=[TABLE])
     same = [now for now in Naming if now.parts == was.parts]
-    assert [kept.named(now) for now in same] == [kept, kept]
-    for now in {*Naming} - {*same}:
+    # a table that is no longer captured has the same topic, too
+    for kept in (published(was, TABLE, captured=[TABLE]), published(was, TABLE, captured=[])):
+        assert [kept.named(now) for now in same] == [kept, kept]
+        for now in {*Naming} - {*same}:
+            with pytest.raises(OperatorNeeded):
+                kept.named(now)
+
+
+@pytest.mark.parametrize(
+    ("state", "has_topic"),
+    [
+        (drop_jobs(READ, None, TableDeparture()), True),
+        (drop_jobs(READ, BROKEN, TableDeparture(dropped=True)), True),
+        (
+            set_aside(TableState(), FaultReason("topic.collision", "it has the topic of another", "fix")),
+            False,
+        ),
+        (TableState(), False),
+    ],
+)
+def test_a_table_that_was_dropped_keeps_its_topic_for_the_next_of_its_name(
+    state: TableState, *, has_topic: bool
+) -> None:
+    odd = TABLE._replace(name="\u0437\u0430\u043a\u0430\u0437\u044b")
+    kept = ResumeState({"epoch": 1}, states={odd: state}, naming=Naming.WRACKLINE)
+    if has_topic:
         with pytest.raises(OperatorNeeded):
-            kept.named(now)
+            kept.named(Naming.WRACKLINE_UNICODE)
+    else:
+        assert kept.named(Naming.WRACKLINE_UNICODE) == kept
 
 
 class Catalogue(LosingSource):

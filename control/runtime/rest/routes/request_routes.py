@@ -7,15 +7,17 @@ In: desks by the pipelines' names.  Out: routes.  Nothing is kept here: a reques
 in the topic of signals, and receipts are read from Kafka each time.
 """
 
+import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import orjson
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.answer import Answer, error_response
 from wrackline.control.runtime.rest.model.body import json_of
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
@@ -29,6 +31,9 @@ NO_REQUEST = define(
     "no request {id} is known",
     hint="one that was just sent is known once the pipeline's task has taken it up: ask again",
 )
+
+_DAY_MS: Final = 86_400_000
+_DIGITS: Final = 16  # of the digest in an id
 
 
 class RequestsService(Protocol):
@@ -57,7 +62,10 @@ def routes(desks: Mapping[str, RequestsService]) -> APIRouter:
         """Take a request."""
         desk = desk_of(name)
         body = await json_of(request, signals.SIZE_MAX)
-        own = request.headers.get("idempotency-key") or str(uuid.uuid4())
+        key, user = request.headers.get("idempotency-key"), request.scope.get("user")
+        own = (
+            id_of(key, name, "" if user is None else user.name, body, now_ms()) if key else str(uuid.uuid4())
+        )
         read = await run_in_threadpool(signals.parse_message, body, own)
         if isinstance(read, signals.RejectedSignal):
             status = 413 if read.reason.code == signals.TOO_LARGE.code else 400
@@ -84,6 +92,17 @@ def routes(desks: Mapping[str, RequestsService]) -> APIRouter:
         return Answer({"id": id, "receipts": found})
 
     return made
+
+
+def id_of(key: str, connector: str, user: str, body: bytes, at_ms: int) -> str:
+    """Return the id of a request that came with an Idempotency-Key.
+
+    A task takes an id once for ever, and a key belongs to its user, its request and a day: the same key may
+    come again for something else.
+    """
+    parts = (connector.encode(), user.encode(), body, b"%d" % (at_ms // _DAY_MS))
+    digest = hashlib.sha256(b"".join(b"%d:%b" % (len(one), one) for one in parts)).hexdigest()
+    return f"{key}-{digest[:_DIGITS]}"
 
 
 def _accepted(read: signals.AcceptedSignal) -> Response:

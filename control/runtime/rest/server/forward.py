@@ -66,7 +66,10 @@ _READ: Final = (  # a POST that changes nothing
 _PORTS: Final = {"http": 80, "https": 443}
 _SENT: Final = ("content-type", "authorization", "if-match", "if-none-match", HEADER.lower())
 _SENT_OF_A_PAGE: Final = (*_SENT, "cookie")
-_PASSED: Final = ("content-type", "allow", "www-authenticate", "retry-after", "etag", AGAIN.lower())
+_PASSED: Final = (
+    *("content-type", "allow", "www-authenticate", "retry-after", "etag", AGAIN.lower()),
+    *("content-security-policy", "x-content-type-options", "referrer-policy", "cache-control"),  # of a page
+)
 _CONNECT_S: Final = 5.0
 _LOOK_S: Final = 0.5  # between two checks that it is still the coordinator
 _ANSWER_S: Final = 90.0  # Connect's; removing positions waits for Kafka

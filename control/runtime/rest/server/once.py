@@ -6,12 +6,12 @@ In: an application, and what keeps answers.  Out: the same.  It stands behind th
 coordinator, so all requests of a group pass here, and what an earlier coordinator kept is known.  A key
 belongs to its user and to one path.  An answer that changed nothing (400 to 499, 503) is not kept, so the
 request may be corrected and sent again.  A request that was begun and has no answer, because the worker was
-killed, is not done again: somebody must look.
+killed, the request failed or its answer could not be kept, is not done again: the operator must look.
 """
 
 import hashlib
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -52,9 +52,15 @@ UNDER_WAY = define(
 UNKNOWN = define(
     "rest.key_unknown",
     OperatorNeeded,
-    "the request with this Idempotency-Key was begun at {when}, and the worker ended before its answer",
+    "the request with this Idempotency-Key was begun at {when}, and its answer is not known",
     hint="look whether it was done (wrackline connectors; by REST: GET /connectors/<name>); if it was not,"
     " send it with a new key",
+)
+NOT_KEPT = define(
+    "rest.answer_not_kept",
+    Transient,
+    "the answer to a request with an Idempotency-Key is not kept: {why}",
+    hint="nobody has to act: its sender gets the answer, and a repeat with its key gets rest.key_unknown",
 )
 
 HEADER: Final = "Idempotency-Key"
@@ -88,8 +94,9 @@ def has_key(scope: Scope) -> bool:
 class Once:
     """The application, for requests that were not done yet."""
 
-    def __init__(self, app: ASGIApp, answers: KeptAnswers) -> None:
-        self._app, self._answers = app, answers
+    def __init__(self, app: ASGIApp, answers: KeptAnswers, tell: Callable[[WracklineError], None]) -> None:
+        """Take what keeps answers, and what gets the error of an answer that is not kept."""
+        self._app, self._answers, self._tell = app, answers, tell
         self._under_way: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -130,16 +137,20 @@ class Once:
         async def say(message: Message) -> None:
             said.append(message)
 
+        begun = KeptAnswer(now_ms(), request, user=_digest(_user_of(scope).encode()))
         self._under_way.add(key)
         try:
-            await run_in_threadpool(self._answers.keep_answer, key, KeptAnswer(now_ms(), request))
+            await run_in_threadpool(self._answers.keep_answer, key, begun)
             await self._app(scope, receive, say)
             status = said[0]["status"]
-            with suppress(WracklineError):  # it stays begun: no repeat of it is done
+            try:
                 if status in _DONE:
-                    await run_in_threadpool(self._answers.keep_answer, key, _answer_of(scope, said, request))
+                    await run_in_threadpool(self._answers.keep_answer, key, _answer_of(scope, said, begun))
                 elif status in _CHANGED_NOTHING:
                     await run_in_threadpool(self._answers.keep_answer, key, None)
+            except Exception as exc:  # noqa: BLE001 - it is done, and no repeat of it is: its sender must hear it
+                why = exc.sentence if isinstance(exc, WracklineError) else type(exc).__name__
+                self._tell(NOT_KEPT(why=why))
         finally:
             self._under_way.discard(key)
         for message in said:
@@ -161,23 +172,26 @@ def _key_of(scope: Scope) -> str:
     plain = given[0].replace("_", "").replace("-", "").replace(".", "").replace(":", "")
     if len(given) != 1 or not 0 < len(given[0]) <= _LONGEST or not (plain.isascii() and plain.isalnum()):
         raise BAD_KEY(most=_LONGEST)
+    return _digest(*(one.encode() for one in (_user_of(scope), scope["method"], scope["path"], given[0])))
+
+
+def _user_of(scope: Scope) -> str:
     user = scope.get("user")
-    name = "" if user is None else user.name
-    return _digest(*(one.encode() for one in (name, scope["method"], scope["path"], given[0])))
+    return "" if user is None else str(user.name)
 
 
 def _digest(*parts: bytes) -> str:
     return hashlib.sha256(b"".join(b"%d:%b" % (len(one), one) for one in parts)).hexdigest()
 
 
-def _answer_of(scope: Scope, said: list[Message], request: str) -> KeptAnswer:
+def _answer_of(scope: Scope, said: list[Message], begun: KeptAnswer) -> KeptAnswer:
     body = b"".join(message.get("body", b"") for message in said)
     if route_of(scope["method"], scope["path"]) == _REPLAY:
         body = orjson.dumps(without_values(orjson.loads(body)))
     if len(body) > MOST_BYTES:
         body = orjson.dumps({"left_out": f"the first answer had {len(body):,} bytes"})
     location = Headers(raw=said[0]["headers"]).get("location", "")
-    return KeptAnswer(now_ms(), request, said[0]["status"], location, body.decode())
+    return replace(begun, at_ms=now_ms(), status=said[0]["status"], location=location, body=body.decode())
 
 
 def _again(found: KeptAnswer) -> Response:

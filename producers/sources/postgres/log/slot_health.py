@@ -20,7 +20,7 @@ from wrackline.producers.sources.postgres.log.position import PgPosition, lsn_nu
 from wrackline.producers.sources.postgres.log.slot import find_slot, log_end, log_history
 from wrackline.schemas.untrusted import is_number
 
-_SLOT = {"slot"}  # beside it; older positions have it only where it is not the pipeline's own slot
+_SLOT = ("slot", "system")  # beside it, if the position before it named this slot
 _EPOCH_ALONE = {"epoch"}  # a position that says: where the log begins, in this epoch
 _STATE = """
 SELECT coalesce(nullif(a.application_name, ''), 'somebody') || ' on '
@@ -81,14 +81,16 @@ def anew(saved: Saved | None, newest: Saved | None, slot: str) -> Saved:
     """Put a position into an epoch in which nothing was published."""
     epoch = max((_epoch(known, slot) for known in (saved, newest) if known), default=FIRST_EPOCH - 1) + 1
     if saved is None:
-        return {"epoch": epoch, "slot": slot}  # which shows, as any position does, whose slot it is
+        # a slot that no position has named is not shown to be the pipeline's own
+        named = newest if newest is not None and newest.get("slot") == slot else {}
+        return {"epoch": epoch, **{name: named[name] for name in _SLOT if name in named}}
     return replace(position_of(saved, slot), epoch=epoch).saved()
 
 
 def fresh_epoch(saved: Saved) -> int | None:
     """Return the epoch of a position that has nothing else; None for a position that names a place."""
     epoch = saved.get("epoch")
-    return epoch if saved.keys() - _SLOT == _EPOCH_ALONE and is_number(epoch) else None
+    return epoch if saved.keys() - {*_SLOT} == _EPOCH_ALONE and is_number(epoch) else None
 
 
 def begins(saved: Saved | None, slot: str) -> PgPosition | None:
