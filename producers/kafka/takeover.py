@@ -8,12 +8,12 @@
 In: what is committed in each partition, asked for step by step.  Out: the steps; `ownership.py` does them on
 Kafka, a simulation in memory.
 
-Why it is right: after CLOSE nobody can commit in that partition who does not know the new deal.  What an
+Why it is right: after CLOSE, only a task that knows the new deal can commit in that partition.  What an
 earlier owner committed before the fence was read, anything else is aborted, and when it tries again it finds
-a newer generation and ends.  So ADOPT reads final values.  A task that finds a newer deal ends: two deals never
-both own a database, because each closes what the other one would have to open.  Each step may be repeated.
-Records that moved stay where they were until that partition's owner adopts again and sees them elsewhere, with
-a higher generation: a position is never in no partition.
+a newer generation and ends.  So ADOPT reads final values.  A task that finds a newer deal ends: two deals
+never both own a database, because each closes what the other one would have to open.  Each step may be
+repeated.  Records that moved stay where they were until that partition's owner adopts again and sees them
+elsewhere, with a higher generation: a position is never in no partition.
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -164,7 +164,7 @@ def _adopting(
     homes, here = _by_database(everything), _by_database(own)
     moves = {one for one, home in homes.items() if who.owns(one) and home != here.get(one)}
     passed = {  # what an earlier deal of ours had, and another task has changed since
-        one for one, before in here.items() if one in moves or home_age(homes[one]) > home_age(before)
+        one for one, before in here.items() if home_age(homes[one]) > home_age(before)
     }
     moved = [
         (key_bytes(key), offsets_records.encode(_moved(value, generation)))
@@ -188,8 +188,10 @@ def _by_database(records: Iterable[OffsetsRecord]) -> Mapping[Database, Home]:
     for of_one in partitions.values():
         state = replay(of_one)
         homes: dict[Database, dict[PositionKey | TableKey, Offset | SavedTableState]] = {}
-        for key, value in (*state.positions.items(), *state.tables.items()):
-            homes.setdefault(_database_of(key), {})[key] = value
+        for position, offset in state.positions.items():
+            homes.setdefault(_database_of(position), {})[position] = offset
+        for table, saved in state.tables.items():
+            homes.setdefault(_database_of(table), {})[table] = saved
         for database, home in homes.items():
             if database not in found or home_age(home) > home_age(found[database]):
                 found[database] = home

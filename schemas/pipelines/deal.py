@@ -1,8 +1,8 @@
 """How a connector's databases are dealt to its tasks.  Pure.
 
 In: the names of the databases as the settings have them, and how many tasks there may be.  Out: which task
-reads which, and what distinguishes this deal from another one.  Nothing of an earlier deal is remembered: each
-process that knows the settings knows every task's share.
+reads which, and what distinguishes this deal from another one.  Nothing of an earlier deal is remembered:
+each process that knows the settings knows every task's share.
 """
 
 from collections.abc import Sequence
