@@ -191,13 +191,11 @@ def table_key(connector: str, partition: SourcePartition, table: TableId) -> byt
 
 def key_bytes(key: PositionKey | TableKey) -> bytes:
     """The bytes of a position's or a table's key, as they were read."""
-    match key:
-        case TableKey(connector, partition, table):
-            return table_key(connector, partition, table)
-        case PositionKey(connector, server, None):
-            return canonical_json([connector, {"server": server}])
-        case PositionKey(connector, server, str(database)):
-            return position_key(connector, SourcePartition(server, database))
+    if isinstance(key, TableKey):
+        return table_key(*key)
+    if key.database is None:
+        return canonical_json([key.connector, {"server": key.server}])
+    return position_key(key.connector, SourcePartition(key.server, key.database))
 
 
 def begin_key(task: str) -> bytes:

@@ -43,8 +43,9 @@ def test_a_task_of_a_passed_deal_disturbs_nobody(newer: Deal) -> None:
 
 
 def test_what_is_of_our_deal_is_not_closed() -> None:
-    asked = list(walk(0, [[], dealt(1, OURS)]))
-    assert asked == [Look(1), Fence(0), Look(1), Commit(0, asked[-1][1])]
+    *asked, last = walk(0, [[], dealt(1, OURS)])
+    assert asked == [Look(1), Fence(0), Look(1)]
+    assert isinstance(last, Commit)
 
 
 def test_what_is_of_an_earlier_deal_is_closed_first() -> None:
