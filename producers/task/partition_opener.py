@@ -77,8 +77,12 @@ class PartitionOpener(Protocol):
         """
         ...
 
-    def begins_anew(self, error: WracklineError) -> bool:
+    def begins_anew(self, partition: SourcePartition, error: WracklineError) -> bool:
         """Return whether the next opening begins a new log, because this error says that the log is lost."""
+        ...
+
+    def closed(self, partition: SourcePartition) -> None:
+        """Forget what was read of a partition and not given to Kafka: its log was closed."""
         ...
 
 
@@ -153,13 +157,16 @@ class SourcePartitionOpener:
         """Return whether the pipeline ends after reading rows, and all of them were read."""
         return self._reading.first.mode.ends and all(self._over(one, state) for one in self._partitions)
 
-    def begins_anew(self, error: WracklineError) -> bool:
+    def closed(self, partition: SourcePartition) -> None:
+        """Forget what was read of a partition and not given to Kafka: its log was closed."""
+        self._opened.pop(partition, None)
+
+    def begins_anew(self, partition: SourcePartition, error: WracklineError) -> bool:
         """Note that a log is lost, if the settings then begin a new one and it was not just begun so."""
-        if not self._reading.first.mode.recovers or not isinstance(self._source, Renewing):
+        source, position = self._source, self._positions.get(partition)
+        if not self._reading.first.mode.recovers or not isinstance(source, Renewing) or position is None:
             return False
-        partition = self._source.lost(error)
-        position = None if partition is None else self._positions.get(partition)
-        if partition is None or position is None:
+        if not source.lost(partition, error):
             return False
         before, self._lost[partition] = self._lost.get(partition), _LostLog(error, position)
         return before is None or before.position != position

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from wrackline.control.runtime.board.board_changes import HalfLook, LookScope, urgent
 from wrackline.control.runtime.board.half_standing import HalfStanding
 from wrackline.control.runtime.board.range_report import RangeReport
+from wrackline.control.runtime.ground.pipeline_access import PositionText
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.contract.first_reads import FirstReads
-from wrackline.producers.contract.steps import Saved
 from wrackline.producers.observe.status_document import databases_document, events_of
 from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.snapshot.work_index import ReadUnderWay
@@ -50,7 +50,7 @@ class SourceReport:
         values: Values,
         kind: str,
         measures: TaskMeasures,
-        place: Callable[[Saved], str],
+        place: PositionText,
         is_wished: Callable[[], bool] = lambda: False,
     ) -> None:
         """Take also what writes a position as the source's people do, and whether a rest is wished."""
@@ -90,7 +90,9 @@ class SourceReport:
         databases = databases_document(measures)
         for partition, figures in measures.figures().items():
             place = figures.position
-            databases[partition.database]["position"] = None if place is None else self._place(place.saved())
+            databases[partition.database]["position"] = (
+                None if place is None else self._place(partition, place.saved())
+            )
         return {"kind": self._kind, "events": measures.events, "databases": databases}
 
     def _name(self, table: TableId) -> str:

@@ -115,7 +115,7 @@ def position_findings(values: Values, source: Source, partition: SourcePartition
         offset = ownership_of(values).state().resume(name, partition)
         if offset is not None and isinstance(source, Attended):
             saved = orjson.loads(offset.position)
-            source.place(saved)  # from here on the source looks at the log of this position
+            source.place(partition, saved)  # from here on the source looks at the log of this position
             if source.log_state(partition) is None:
                 source.resumable(partition, saved)
         if isinstance(source, Claimed):
@@ -123,7 +123,7 @@ def position_findings(values: Values, source: Source, partition: SourcePartition
     except WracklineError as error:
         found = start_error_finding(name, error)
         recovers = FirstReads.of(values).mode.recovers
-        if recovers and isinstance(source, Renewing) and source.lost(error) is not None:
+        if recovers and isinstance(source, Renewing) and source.lost(partition, error):
             found = replace(found, impact=READS_ANEW, severity=Severity.WARNING)
         yield found
 

@@ -258,7 +258,7 @@ def _claim(ownership: Ownership, source: Source, log: Log, name: str) -> int:
     place = position_text(source)
     for partition in source.partitions():
         offset = claim.state.resume(name, partition)
-        begins = None if offset is None else place(orjson.loads(offset.position))
+        begins = None if offset is None else place(partition, orjson.loads(offset.position))
         state = source.log_state(partition) if isinstance(source, Attended) else None
         kept = "" if state is None else f"; {state.name} exists"
         told = {"database": partition.database, "position": begins}

@@ -220,7 +220,7 @@ class PgSource:
         """Write a heartbeat into the log."""
         self._heartbeat.beat()
 
-    def place(self, saved: Saved) -> str:
+    def place(self, partition: SourcePartition, saved: Saved) -> str:
         """Write a position in a readable form."""
         return slot_health.place(saved, self._slot_of(saved))
 
@@ -229,7 +229,7 @@ class PgSource:
         with self._connection.lend() as connection:
             slot_health.resumable(connection, saved, self._slot_of(saved))
 
-    def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
+    def anew(self, partition: SourcePartition, saved: Saved | None, newest: Saved | None) -> Saved:
         """Put a position into an epoch of its own."""
         return slot_health.anew(saved, newest, self._slot_of(saved or newest))
 
@@ -239,15 +239,15 @@ class PgSource:
         with self._connection.lend() as connection:
             self._refuse_anothers(connection, saved)
 
-    def lost(self, error: WracklineError) -> SourcePartition | None:
-        """Return the partition if the log is another log, or lacks a part."""
-        return self.partitions()[0] if slot.is_log_lost(error) else None
+    def lost(self, partition: SourcePartition, error: WracklineError) -> bool:
+        """Whether the log is another log, or lacks a part."""
+        return slot.is_log_lost(error)
 
     def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
         """Give up a slot that is useless; return an epoch of its own, which begins where the slot begins."""
         with self._connection.lend() as connection:
             slot.drop_lost_slot(connection, self._slot_of(saved), error)
-        return self.anew(None, saved)
+        return self.anew(partition, None, saved)
 
     def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[ServerObject]:
         """Look at the slot and the publication."""
