@@ -50,6 +50,8 @@ def _of_log(figures: PartitionFigures) -> dict[str, Any]:
         "bytes": figures.bytes,
         "transactions": figures.transactions,
         "left_out": _left_out(figures.left_out),
+        "state": None if figures.health is None else figures.health.value,
+        "error": None if figures.error is None else figures.error.document(),
     }
 
 

@@ -99,6 +99,17 @@ class Narration:
             if self._lineage is not None:
                 self._lineage.completed()
 
+    def database(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
+        """Log how one of several databases is."""
+        self._measures.database(partition, health, error)
+        told, name = {"database": partition.database, "health": health.value}, partition.database
+        if error is None:
+            self._log.info("database", line=f"database {name} is read", **told)
+            return
+        what = "is tried again" if health is Health.RECOVERING else "has failed; the others are read"
+        line = f"database {name} {what}: {error}"
+        self._log.warning("database", line=line, error=error.document(), **told)
+
     def sees(self, partition: SourcePartition, tables: Sequence[TableId]) -> None:
         """Take which tables are captured, and pass it on."""
         self._captured.update(tables)
