@@ -67,8 +67,9 @@ class PageFrame:
         )
         self._templates.filters["part"] = lambda text: quote(str(text), safe="")
         self._templates.filters["section"] = section
-        row = self._templates.get_template("table_row.html").make_module().table_row  # type: ignore[attr-defined]
-        self._templates.globals["table_row"] = lru_cache(_ROWS)(row)  # most are as they were a moment ago
+        for row in ("table_row", "pipeline_row"):
+            made = getattr(self._templates.get_template(f"{row}.html").make_module(), row)
+            self._templates.globals[row] = lru_cache(_ROWS)(made)  # most are as they were a moment ago
         self._renewals = Renewals()
 
     def listed(self) -> list[ListedPipeline]:

@@ -1,9 +1,9 @@
 """What the list of pipelines shows: a row for each, the worst first, and counters that are filters.  Pure."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from wrackline.control.console.draw.charts import sparkline
 from wrackline.control.console.page_words import (
@@ -18,7 +18,6 @@ from wrackline.control.runtime.board.board_summary import PastMinute, PipelineSu
 from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.slo.slo_report import SloReport
-from wrackline.schemas.kafka.board_records import Document
 
 _TONES: Final = ("bad", "warn", "busy", "good", "idle")
 _RATE_OVER: Final = 6  # samples: a rate of some ten seconds
@@ -43,9 +42,23 @@ class ListedPipeline:
     slo: SloReport | None = None
 
 
+class RowLines(NamedTuple):
+    """The small lines of a row."""
+
+    late: str
+    rate: str
+
+
+class Why(NamedTuple):
+    """An error, in a row of its own."""
+
+    sentence: str
+    code: str
+
+
 @dataclass(frozen=True, slots=True)
 class PipelineRow:
-    """A line of the list."""
+    """A line of the list; where it is equal, so is its HTML."""
 
     name: str
     way: str
@@ -53,15 +66,14 @@ class PipelineRow:
     tables: str
     wrong: int
     late: str
-    late_line: str
     promise: Badge | None
     rate: str
-    rate_line: str
     behind: str
     log: str
     lost: str
     worker: str
-    error: Document | None
+    lines: RowLines
+    why: Why | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +93,35 @@ class PipelinesPage:
     rows: Sequence[PipelineRow]
     counters: Sequence[Counted]
     shown: str
+    promises: bool  # whether any pipeline promises something
 
 
-def pipelines_page(found: Sequence[ListedPipeline], state: str = "", text: str = "") -> PipelinesPage:
+class SmallLines:
+    """Keeps the lines of each pipeline until its history has one more sample; any thread may ask."""
+
+    def __init__(self) -> None:
+        self._drawn: Mapping[str, tuple[int, RowLines]] = {}
+
+    def of(self, found: Sequence[ListedPipeline]) -> Mapping[str, RowLines]:
+        """Return the lines by pipeline; those of other pipelines are forgotten."""
+        drawn = {}
+        for one in found:
+            newest = one.history[-1].at_ms if one.history else 0
+            known = self._drawn.get(one.name)
+            drawn[one.name] = known if known and known[0] == newest else (newest, _lines(one))
+        self._drawn = drawn
+        return {name: lines for name, (_, lines) in drawn.items()}
+
+
+def pipelines_page(
+    found: Sequence[ListedPipeline], lines: SmallLines, state: str = "", text: str = ""
+) -> PipelinesPage:
     """Make the page; `state` and `text` choose rows."""
-    rows = sorted((_row(one) for one in found), key=lambda row: (_TONES.index(row.badge.tone), row.name))
+    drawn = lines.of(found)
+    rows = sorted(
+        (_row(one, drawn[one.name]) for one in found),
+        key=lambda row: (_TONES.index(row.badge.tone), row.name),
+    )
     counts = Counter(row.badge.word for row in rows)
     tones = {row.badge.word: row.badge.tone for row in rows}
     counters = [Counted("all", "idle", len(rows), not state)]
@@ -98,7 +134,8 @@ def pipelines_page(found: Sequence[ListedPipeline], state: str = "", text: str =
         for row in rows
         if state in ("", row.badge.word) and text.lower() in f"{row.name} {row.way}".lower()
     ]
-    return PipelinesPage(chosen, counters, f"{len(chosen)} of {len(rows)}")
+    promises = any(row.promise is not None for row in chosen)
+    return PipelinesPage(chosen, counters, f"{len(chosen)} of {len(rows)}", promises)
 
 
 def bulk_note(did: str, done: int, refused: int) -> str:
@@ -134,11 +171,18 @@ def promise_badge(slo: SloReport) -> Badge:
     return Badge(f"{percent:.2f} %, kept", "●", "good")
 
 
-def _row(one: ListedPipeline) -> PipelineRow:
-    summary = one.summary
+def _lines(one: ListedPipeline) -> RowLines:
     samples: Sequence[PipelineSummary | PastMinute] = one.history
     if len(one.minutes) > _DAY_FROM:
         samples = one.minutes
+    return RowLines(
+        sparkline([(past.at_ms, past.late_ms or 0) for past in samples]),
+        sparkline(rates(samples[:: max(1, len(samples) // _POINTS)], "published")),
+    )
+
+
+def _row(one: ListedPipeline, lines: RowLines) -> PipelineRow:
+    summary, error = one.summary, one.summary.error
     wrong = (
         f"{summary.tables - summary.wrong:,} of {summary.tables:,}"
         if summary.wrong and summary.tables
@@ -151,13 +195,12 @@ def _row(one: ListedPipeline) -> PipelineRow:
         wrong,
         summary.wrong,
         late_text(summary.late_ms),
-        sparkline([(past.at_ms, past.late_ms or 0) for past in samples]),
         None if one.slo is None else promise_badge(one.slo),
         rate_text(newest_rate(one.history, "published")),
-        sparkline(rates(samples[:: max(1, len(samples) // _POINTS)], "published")),
         count_or_dash(summary.behind),
         DASH if summary.log_behind is None else size_text(summary.log_behind),
         lost_text(summary.lost_in_s),
         one.standing.worker or one.worker,
-        summary.error,
+        lines,
+        None if error is None else Why(error["sentence"], error["code"]),
     )

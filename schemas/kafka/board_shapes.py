@@ -22,12 +22,16 @@ def half_report(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def source_table(document: Mapping[str, Any], table: str) -> dict[str, Any]:
     """Return what a source half reports of a table; ValueError or TypeError: it is something else."""
-    return _read(document, {**_SOURCE_TABLE, "table": (text, table)})
+    found = _read(document, {**_SOURCE_TABLE, "table": (text, table)})
+    found.pop("error", None)  # the other half's name for a table's error, so it was never checked
+    return found
 
 
 def target_table(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a target half reports of a table; ValueError or TypeError: it is something else."""
-    return _read(document, _TARGET_TABLE)
+    found = _read(document, _TARGET_TABLE)
+    found.pop("reason", None)
+    return found
 
 
 def _read(document: object, shape: Shape) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 
 from wrackline.control.console.log.log_page import log_page
 from wrackline.control.console.pipeline_page import pipeline_page
-from wrackline.control.console.pipelines_page import ListedPipeline, pipelines_page
+from wrackline.control.console.pipelines_page import ListedPipeline, SmallLines, pipelines_page
 from wrackline.control.console.rows.rows_page import rows_page
 from wrackline.control.console.table_layout import TableChoice, table_layout
 from wrackline.control.console.table_page import table_page
@@ -58,7 +58,7 @@ def look_everywhere(board: Board) -> None:
     halves = {half: board.half("shop", half) for half in Half}
     summary = summarise(halves, NOW)
     one = ListedPipeline("shop", "postgres", "iceberg", ConnectorState(TaskState.RUNNING), summary, (), "w")
-    pipelines_page([one])
+    pipelines_page([one], SmallLines())
     pipeline_page(one, halves, table_layout(halves, TableChoice(), NOW), TableChoice(), NOW)
     table_page("shop", TABLE, halves, NOW, has_target=True)
     rows_page("shop", halves[Half.SOURCE], (), NOW)

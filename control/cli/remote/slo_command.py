@@ -37,7 +37,7 @@ def slo(
     _, found = worker.ask("GET", f"{path_of(name)}/slo{f'?table={quote(table)}' if table else ''}")
     try:
         lines = list(slo_lines(name, found))
-        broken = found["promise"] is not None and found["tables_broken"] > 0
+        broken = _is_broken(found)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise NO_WORKER(url=worker.url) from None
     if json:
@@ -74,6 +74,10 @@ def slo_lines(name: str, found: Any) -> Iterator[str | Text]:  # noqa: ANN401 - 
     left = max(0, len(found["tables"]) - _MOST) + found["left_out"]
     if left:
         yield f"  and {left:,} tables that are better"
+
+
+def _is_broken(found: Any) -> bool:  # noqa: ANN401 - as above
+    return found["promise"] is not None and found["tables_broken"] > 0
 
 
 def _line(one: Mapping[str, Any]) -> str:

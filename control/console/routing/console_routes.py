@@ -34,7 +34,7 @@ from wrackline.control.console.make.asking_routes import add_asking
 from wrackline.control.console.make.make_routes import DraftPages, add_make
 from wrackline.control.console.page_frame import THEME_COOKIE, THEMES, PageFrame
 from wrackline.control.console.pipeline_page import pipeline_page
-from wrackline.control.console.pipelines_page import bulk_note, pipelines_page
+from wrackline.control.console.pipelines_page import SmallLines, bulk_note, pipelines_page
 from wrackline.control.console.routing.bulk_routes import add_bulk
 from wrackline.control.console.routing.login_routes import add_login
 from wrackline.control.console.rows.rows_routes import add_rows
@@ -110,7 +110,7 @@ def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRou
 
 
 def _add_pages(made: APIRouter, pages: PageFrame) -> None:
-    layouts = TableLayouts()
+    layouts, lines = TableLayouts(), SmallLines()
 
     @made.get("")
     def bare() -> Response:
@@ -125,7 +125,7 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
         version = pages.version(request, *pages.crew.names())
         if (same := pages.same(request, version)) is not None:
             return same
-        found = pipelines_page(pages.listed(), state, q)
+        found = pipelines_page(pages.listed(), lines, state, q)
         note = bulk_note(did, done, refused)
         return pages.page_of(request, version, "pipelines.html", page=found, state=state, q=q, note=note)
 

@@ -8,7 +8,7 @@ from tests.unit.console.made import RUNS, MadeCrew, MadeViews, crowd, served
 from tests.unit.console.test_pages import Page, asked
 from tests.unit.console.test_rows import posted
 from wrackline.control.console.page_frame import PageFrame
-from wrackline.control.console.pipelines_page import bulk_note, pipelines_page
+from wrackline.control.console.pipelines_page import SmallLines, bulk_note, pipelines_page
 from wrackline.control.runtime.board.board_summary import PastMinute
 from wrackline.producers.connect.restart_policy import DesiredState
 
@@ -46,6 +46,20 @@ def test_the_list_draws_the_last_day_where_it_is_known() -> None:
     pages = PageFrame(MadeCrew({"shop": RUNS}), views)  # type: ignore[arg-type]  # it has what the frame uses
     [quarter] = pages.listed()
     day = [PastMinute(minute * 60_000, minute * 100, None, None, None) for minute in range(1_440)]
-    lines = [pipelines_page([one]).rows[0].rate_line for one in (quarter, replace(quarter, minutes=day))]
+    lines = [
+        pipelines_page([one], SmallLines()).rows[0].lines.rate
+        for one in (quarter, replace(quarter, minutes=day))
+    ]
     assert lines[0] != lines[1]
     assert len({point.split(",")[1] for point in lines[1].split()}) == 1, "an even rate is an even line"
+
+
+def test_a_line_is_drawn_again_once_there_is_one_more_sample() -> None:
+    views = MadeViews({"shop": crowd()[1].boards["shop"]})
+    [one] = PageFrame(MadeCrew({"shop": RUNS}), views).listed()  # type: ignore[arg-type]  # as above
+    late = [replace(one.summary, at_ms=at, late_ms=ms) for at, ms in ((1, 10), (2, 20), (3, 0))]
+    lines = SmallLines()
+    drawn = [lines.of([replace(one, history=late[:count])])["shop"].late for count in (2, 2, 3)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert lines.of([]) == {}
+    assert lines.of([replace(one, history=late[1:])])["shop"].late != drawn[2], "what is gone is forgotten"
