@@ -1,10 +1,13 @@
 """The source partitions of a session: what one of them suffers costs its neighbours nothing.
 
     waits --its moment comes--> is opened, in a thread --> runs --an error of its own--> waits again
-                                                             '----- an error for an operator --> has failed
+                                                             '---- a definite error --> has failed
 
 In: what opens a partition, and its errors.  Out: the partitions that run.  A task of one partition has no
 neighbour, so each error is the task's, and ends the session.  So does the error that leaves none.
+
+An error that needs an operator is a failure too, but the partition is tried again: once the operator has
+repaired it, nobody has to start its neighbours again.
 """
 
 from collections.abc import Callable
@@ -22,7 +25,7 @@ from wrackline.producers.task.partition_run import PartitionRun, RunningCommit
 from wrackline.producers.task.retries import Retries
 from wrackline.producers.task.task_limits import TaskLimits
 from wrackline.producers.task.task_observers import DatabaseObserver, Health, TaskObserver
-from wrackline.schemas.errors import Definite, Transient, WracklineError
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.tables.table import SourcePartition
 
@@ -84,7 +87,7 @@ class Lanes:
     @property
     def tried(self) -> bool:
         """Whether each partition runs, or was tried at least once."""
-        return self._apart.keys() <= self._retries.keys()
+        return self._apart.keys() <= self._retries.keys() | self._failed.keys()
 
     @property
     def due(self) -> float:
@@ -94,7 +97,7 @@ class Lanes:
     @property
     def over(self) -> bool:
         """Whether all partitions that have not failed have done their work."""
-        return not self._apart and all(lane.over for lane in self.running)
+        return self._apart.keys() <= self._failed.keys() and all(lane.over for lane in self.running)
 
     def failed(self) -> WracklineError | None:
         """Return the error of a partition that needs an operator."""
@@ -131,6 +134,7 @@ class Lanes:
 
     def _runs(self, lane: PartitionRun) -> None:
         self.running.append(lane)
+        self._failed.pop(lane.partition, None)
         lane.tell(self.witness, lane.refused)
         lane.stream.ask()  # the log of a quiet database may not move for minutes
         self._tell(lane.partition, Health.RUNNING, None)
@@ -143,21 +147,25 @@ class Lanes:
         if isinstance(error, ReopenError):
             self._apart[partition] = _Apart(self.clock())
             return
+        repairable = isinstance(error, OperatorNeeded)
         if isinstance(error, Transient):
             before = self._retries.get(partition, Retries())
             try:
                 after = self._retries[partition] = before.failed(error, self.clock(), self.limits)
             except WracklineError as given_up:
-                error = given_up
+                error, repairable = given_up, False
             else:
                 wait_s = self.limits.wait_before(after.tries, self.chance())
                 self._apart[partition] = _Apart(self.clock() + wait_s)
                 self._tell(partition, Health.RECOVERING, error)
                 return
-        self._failed[partition] = error
-        self._tell(partition, Health.FAILED, error)
+        known, self._failed[partition] = self._failed.get(partition), error
+        if known is None or known.code != error.code:
+            self._tell(partition, Health.FAILED, error)
         if len(self._failed) == len(self.opener.partitions()):
             raise error
+        if repairable:
+            self._apart[partition] = _Apart(self.clock() + self.limits.longest_wait)
 
     def _tell(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
         if isinstance(self.witness, DatabaseObserver) and len(self.opener.partitions()) > 1:

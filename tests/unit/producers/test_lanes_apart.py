@@ -161,10 +161,18 @@ def test_a_database_that_is_away_for_a_while_holds_up_no_other_and_loses_nothing
 
 
 def test_a_database_that_needs_an_operator_is_left_and_the_others_continue() -> None:
-    world = World({"odd": [DENIED(database="odd")]}, positions=start_at_zero())
+    limits = TaskLimits(longest_wait=1e9)
+    world = World({"odd": [DENIED(database="odd")]}, limits, positions=start_at_zero())
     world.run(lambda one: one.rows["good"] >= ROWS and ("odd", "failed") in one.seen)
     assert world.rows == {"good": ROWS, "odd": 0}
     assert ("task", "running") in world.seen
+
+
+def test_a_database_that_an_operator_has_repaired_continues_by_itself() -> None:
+    world = World({"odd": [DENIED(database="odd")] * 3}, positions=start_at_zero())
+    world.run(has_all)
+    assert world.rows == {"good": ROWS, "odd": ROWS}
+    assert [health for name, health in world.seen if name == "odd"].count("failed") >= 1
 
 
 def test_what_is_tried_too_often_has_failed() -> None:
