@@ -6,6 +6,7 @@ begun if the settings say so; tables that are set aside, or have no topic of the
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Semaphore
 from typing import Protocol, Self
 from weakref import WeakValueDictionary
 
@@ -116,6 +117,7 @@ class SourcePartitionOpener:
         self._source, self._connector, self._policy, self._reading = source, connector, policy, reading
         self._topics, self._control_of, self._moments = topics, control_of, moments
         self._partitions = tuple(source.partitions())
+        self._turns = Semaphore(reading.limits.readers)  # of all partitions' readers together
         self._start = self._named()  # with `always` rows are read once a start, however often a log is opened
         self._opened: dict[SourcePartition, Cutter] = {}
         self._interleavers = WeakValueDictionary[SourcePartition, Interleaver]()  # their windows are large
@@ -210,7 +212,7 @@ class SourcePartitionOpener:
         except BaseException:
             asking.close()
             raise
-        readers = Readers(self._source, partition, reading.limits.readers, clock, stream.wake)
+        readers = Readers(self._source, partition, reading.limits.readers, clock, stream.wake, self._turns)
         existing = Interleaver(machine, readers, stream, cutter, asking, clock=clock, now_ms=now_ms)
         self._interleavers[partition] = existing
         if kept.gone:  # their changes are in no topic from here on
