@@ -88,6 +88,8 @@ def test_databases_are_read_beside_each_other_and_one_that_is_closed_holds_up_no
     world.insert(6, 10)
     assert len(world.arrived(10)) == 10
     wait_until(lambda: "failed: " in world.command("status").stdout)
+    checked = world.command("check").stdout
+    assert "not currently accepting connections" in checked
     world.let_in(nobody=False)
     world.insert_beside(6, 10)
     wait_until(lambda: len(world.events(world.other_topic)) == 10)
