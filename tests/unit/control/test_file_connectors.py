@@ -30,7 +30,7 @@ def test_a_worker_by_files_is_the_only_member() -> None:
 def test_a_page_of_a_name_that_there_is_not_has_a_version() -> None:
     crew = FileConnectors({}, print)
     with closing(BoardFollower()) as boards:
-        views = WorkerViews(crew, boards, begins, begins, Notifier(lambda: False, lambda *_: None))
+        views = WorkerViews(crew, boards, begins, begins, Notifier(lambda: False, lambda *_: None, str))
         request = Request({"type": "http", "path": "/console/p/nobody", "query_string": b"", "headers": []})
         version = PageFrame(crew, views).version(request, "nobody")
     assert isinstance(version.states, list)

@@ -137,7 +137,7 @@ class Noting(Notifier):
     """Fails at one pipeline, and notes the others."""
 
     def __init__(self, looks: list[str]) -> None:
-        super().__init__(lambda: False, lambda *_: None)
+        super().__init__(lambda: False, lambda *_: None, str)
         self._looks = looks
 
     def look(self, name: str, *_: Any) -> None:
