@@ -52,26 +52,26 @@ DEAL_PASSED = define(
 )
 
 
-class Look(NamedTuple):
+class LookStep(NamedTuple):
     """Read what is committed in a partition, without disturbing its owner."""
 
     partition: int
 
 
-class Fence(NamedTuple):
+class FenceStep(NamedTuple):
     """Shut out every other owner of a partition, then read what is committed there."""
 
     partition: int
 
 
-class Commit(NamedTuple):
+class CommitStep(NamedTuple):
     """Commit in the partition that was fenced last; None instead of changes: leave it as it is."""
 
     partition: int
     changes: Sequence[Change] | None
 
 
-Step = Look | Fence | Commit
+Step = LookStep | FenceStep | CommitStep
 Steps = Generator[Step, Sequence[OffsetsRecord], "Adoption"]
 
 
@@ -99,24 +99,24 @@ def take_over(who: Claimant, partitions: int) -> Steps:
     others = [one for one in range(partitions) if one != who.task]
     looks: dict[int, Sequence[OffsetsRecord]] = {}
     for one in others:  # before anything is closed: a task of a passed deal disturbs nobody
-        looks[one] = yield Look(one)
+        looks[one] = yield LookStep(one)
         _is_passed(who, looks[one])
     for one in others:
         if not _is_passed(who, looks[one]):
             continue
-        held = yield Fence(one)
+        held = yield FenceStep(one)
         closes = _is_passed(who, held)
-        yield Commit(one, _closing(who, one, held) if closes else None)
-    own = yield Fence(who.task)
+        yield CommitStep(one, _closing(who, one, held) if closes else None)
+    own = yield FenceStep(who.task)
     _is_passed(who, own)
     everything = list(own)
     for one in others:
-        found = yield Look(one)
+        found = yield LookStep(one)
         if _is_passed(who, found):
             raise RuntimeError("a partition that was closed has an older deal")
         everything += found
     generation = 1 + newest_generation(everything)
-    yield Commit(who.task, _adopting(who, generation, own, everything))
+    yield CommitStep(who.task, _adopting(who, generation, own, everything))
     return Adoption(generation, everything)
 
 

@@ -16,7 +16,14 @@ from random import Random
 import pytest
 
 from wrackline.producers.kafka import takeover
-from wrackline.producers.kafka.takeover import Claimant, Commit, Fence, Look, newest_generation, take_over
+from wrackline.producers.kafka.takeover import (
+    Claimant,
+    CommitStep,
+    FenceStep,
+    LookStep,
+    newest_generation,
+    take_over,
+)
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.offset_replay import replay
 from wrackline.schemas.kafka.offsets_records import (
@@ -80,7 +87,7 @@ class Kafka:
                 log[key] = parse(RecordPlace("o", partition, self.written), key, value)
 
     def publish(self, partition: int, epoch: int, name: str, position: int, generation: int, n: int) -> None:
-        """Commit one change of a database; the first one makes its table, and the fifth drops it."""
+        """CommitStep one change of a database; the first one makes its table, and the fifth drops it."""
         source = SourcePartition("s", name)
         offset = Offset(generation, n, canonical_json({"p": position + 1}), None, 1, 1)
         changes: list[tuple[bytes, bytes | None]] = [
@@ -134,13 +141,13 @@ def claim(kafka: Kafka, steps: takeover.Steps) -> Generator[None, None, int]:
             return int(end.value.generation)
         yield
         match step:
-            case Look(partition):
+            case LookStep(partition):
                 answer = kafka.read(partition)
-            case Fence(partition):
+            case FenceStep(partition):
                 epoch = kafka.fence(partition)
                 yield
                 answer = kafka.read(partition)
-            case Commit(partition, changes):
+            case CommitStep(partition, changes):
                 if changes is not None:
                     kafka.commit(partition, epoch, changes)
                 answer = []

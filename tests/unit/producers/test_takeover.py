@@ -4,7 +4,14 @@ from collections.abc import Iterable
 
 import pytest
 
-from wrackline.producers.kafka.takeover import DEAL_PASSED, Claimant, Commit, Fence, Look, take_over
+from wrackline.producers.kafka.takeover import (
+    DEAL_PASSED,
+    Claimant,
+    CommitStep,
+    FenceStep,
+    LookStep,
+    take_over,
+)
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.offsets_records import (
     DealRecord,
@@ -35,8 +42,8 @@ def dealt(partition: int, deal: Deal, *, opened: bool = True) -> list[OffsetsRec
 @pytest.mark.parametrize("newer", [Deal(8, OURS.shares), Deal(7, shares_of(NAMES, 3))])
 def test_a_task_of_a_passed_deal_disturbs_nobody(newer: Deal) -> None:
     steps = take_over(claimant(0), 3)
-    assert next(steps) == Look(1)
-    assert steps.send([]) == Look(2)
+    assert next(steps) == LookStep(1)
+    assert steps.send([]) == LookStep(2)
     with pytest.raises(WracklineError) as told:
         steps.send(dealt(2, newer))
     assert told.value.code == DEAL_PASSED.code
@@ -44,19 +51,19 @@ def test_a_task_of_a_passed_deal_disturbs_nobody(newer: Deal) -> None:
 
 def test_what_is_of_our_deal_is_not_closed() -> None:
     *asked, last = walk(0, [[], dealt(1, OURS)])
-    assert asked == [Look(1), Fence(0), Look(1)]
-    assert isinstance(last, Commit)
+    assert asked == [LookStep(1), FenceStep(0), LookStep(1)]
+    assert isinstance(last, CommitStep)
 
 
 def test_what_is_of_an_earlier_deal_is_closed_first() -> None:
     asked = list(walk(0, [[], dealt(1, Deal(6, OURS.shares))]))
     assert [(type(one), one.partition) for one in asked] == [
-        *((Look, 1), (Fence, 1), (Commit, 1)),
-        *((Fence, 0), (Look, 1), (Commit, 0)),
+        *((LookStep, 1), (FenceStep, 1), (CommitStep, 1)),
+        *((FenceStep, 0), (LookStep, 1), (CommitStep, 0)),
     ]
 
 
-def walk(task: int, held: list[list[OffsetsRecord]]) -> Iterable[Look | Fence | Commit]:
+def walk(task: int, held: list[list[OffsetsRecord]]) -> Iterable[LookStep | FenceStep | CommitStep]:
     """Take over; yield each step that is asked for."""
     steps, answer = take_over(claimant(task), len(held)), None
     while True:
@@ -66,7 +73,7 @@ def walk(task: int, held: list[list[OffsetsRecord]]) -> Iterable[Look | Fence | 
             return
         yield step
         answer = held[step.partition]
-        if isinstance(step, Commit):
+        if isinstance(step, CommitStep):
             held[step.partition] = [
                 parse(RecordPlace("o", step.partition, n), key, value)
                 for n, (key, value) in enumerate(step.changes or ())
