@@ -41,7 +41,7 @@ class Attended(Protocol):
         """
         ...
 
-    def place(self, saved: Saved) -> str:
+    def place(self, partition: SourcePartition, saved: Saved) -> str:
         """Write a saved position as this database's users would; a faulty position raises."""
         ...
 
@@ -49,7 +49,7 @@ class Attended(Protocol):
         """Raise the error that a start at this position would end with; changes nothing."""
         ...
 
-    def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
+    def anew(self, partition: SourcePartition, saved: Saved | None, newest: Saved | None) -> Saved:
         """Return the position in an epoch after the epoch of `newest`; None means the log's beginning."""
         ...
 
@@ -70,8 +70,8 @@ class LogEnding(Protocol):
 class Renewing(Protocol):
     """A source that can begin a new log if the old one is lost; it may be left out."""
 
-    def lost(self, error: WracklineError) -> SourcePartition | None:
-        """Return the partition whose log is lost, if that is what this error says."""
+    def lost(self, partition: SourcePartition, error: WracklineError) -> bool:
+        """Whether this error says that the partition's log is lost."""
         ...
 
     def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:

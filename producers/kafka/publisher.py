@@ -88,8 +88,7 @@ class Publisher:
         self._left_open = False
         try:
             self.check_owner()
-            reader = self._client.reader(self._identity)
-            state = replay(offsets_topic.read_slot(self._admin, reader, self._slot, fenced=True).sound())
+            state = self._read(fenced=True)
         except BaseException:
             transactor.drop()
             raise
@@ -107,6 +106,14 @@ class Publisher:
             transactor, max(ours, default=offsets_records.OUTSIDE_ANY_TRANSACTION), previous
         )
         return state
+
+    def committed(self) -> OffsetsState:
+        """Read what was committed, beside a transaction that may run; on any thread."""
+        return self._read(fenced=False)
+
+    def _read(self, *, fenced: bool) -> OffsetsState:
+        reader = self._client.reader(self._identity)
+        return replay(offsets_topic.read_slot(self._admin, reader, self._slot, fenced=fenced).sound())
 
     def publish(self, publications: Sequence[Publication]) -> float:
         """Commit them and their positions in one Kafka transaction; return the moment of the commit."""

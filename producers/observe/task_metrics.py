@@ -50,6 +50,8 @@ class PartitionFigures:
     log: LogState | None = None
     left_out: Mapping[TableId, UncapturedReason] = field(default_factory=dict)  # tables that are not captured
     through: PublishedThrough = field(default_factory=PublishedThrough)
+    health: Health | None = None  # its own, where the task has other databases beside it
+    error: WracklineError | None = None  # of that
     log_seen: float = 0.0
     log_rate: float | None = None  # bytes a second
 
@@ -109,6 +111,13 @@ class TaskMeasures:
             code = error.code if isinstance(error, WracklineError) else type(error).__name__
             with self._lock:
                 self._recoveries[code] += 1
+
+    def database(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
+        """Take how one of several databases is."""
+        with self._lock:
+            self._figures[partition].health, self._figures[partition].error = health, error
+            if error is not None:
+                self._recoveries[error.code] += health is Health.RECOVERING
 
     def left_out(self, partition: SourcePartition, tables: Mapping[TableId, UncapturedReason]) -> None:
         """Take the tables that are not captured, and why."""
@@ -244,7 +253,7 @@ class TaskMeasures:
 
     def _ours(self, figures: PartitionFigures) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
         none: Mapping[str, str] = {}
-        yield names.RUNNING, none, self.running
+        yield names.RUNNING, none, self.running and figures.health in {None, Health.RUNNING}
         for (table, operation), times in figures.events.items():
             yield names.EVENTS, {"table": _topic_names(table), "operation": operation}, times
         for (table, code), times in figures.faults.items():

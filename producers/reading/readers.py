@@ -10,10 +10,11 @@ after its close mark was set.  A connection that failed is closed, and the next 
 concerns one read: its request fails, while the log and the other tables continue.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
-from threading import Event, Thread
+from threading import Event, Semaphore, Thread
 from traceback import extract_tb
 from typing import Final, TypeAlias
 
@@ -64,6 +65,7 @@ READ_BROKEN = define(
 )
 
 _LOOK: Final = 0.005  # seconds between two looks at the gate
+_TURN: Final = 0.1  # seconds between two looks whether there is still anybody to read for
 _PATIENCE: Final = 30.0  # seconds for the gate, before it is reported to the machine
 _LEAVE: Final = 5.0  # seconds for all readers to end; one that takes longer ends when its server answers
 
@@ -138,10 +140,11 @@ class Readers:
         most: int,
         clock: Callable[[], float],
         tell: Callable[[], None] = lambda: None,
+        turns: Semaphore | None = None,
     ) -> None:
-        """Take a callback that is called on a reader's thread when there is an outcome."""
+        """Take a callback for a reader's thread when there is an outcome, and turns that others share."""
         self._source, self._partition, self._most, self._clock = source, partition, most, clock
-        self._tell = tell
+        self._tell, self._turns = tell, turns or Semaphore(most)
         self._wanted: SimpleQueue[Work | None] = SimpleQueue()
         self._done: SimpleQueue[Outcome] = SimpleQueue()
         self._threads: list[Thread] = []
@@ -218,11 +221,23 @@ class Readers:
         if isinstance(work, Read):
             reach("before_gate", work.request)
         self._wait_at_the_gate(reader, work.streamed)
-        if isinstance(work, Void):
-            return VoidOutcome(work.ticket, reader.void(work.table))
-        if isinstance(work, Plan):
-            return self._plan(reader, work)
-        return self._read(reader, work)
+        with self._turn():
+            if isinstance(work, Void):
+                return VoidOutcome(work.ticket, reader.void(work.table))
+            if isinstance(work, Plan):
+                return self._plan(reader, work)
+            return self._read(reader, work)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait until one more may read: the databases of a task share its readers."""
+        while not self._turns.acquire(timeout=_TURN):
+            if self._ending.is_set():
+                raise _Ended
+        try:
+            yield
+        finally:
+            self._turns.release()
 
     def _read(self, reader: ChunkReader, work: Read) -> ChunkOutcome:
         if not work.request.key:

@@ -4,6 +4,7 @@ In: typed settings, and the task's identity.  Out: a loop that reads, cuts, publ
 asked to stop.
 
     task_loop.py         the loop, and what it does after an error
+    lanes.py             the partitions of a session, each for itself
     partition_run.py     one source partition under way
     partition_opener.py  opens a source partition at its committed position
     task_observers.py    what a task reports to the parts that keep its status, metrics and log

@@ -6,9 +6,10 @@ run; leaving the block closes what was opened for it.  Decides nothing: each par
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
+from typing import Final
 
 from confluent_kafka.admin import AdminClient
 
@@ -52,6 +53,8 @@ from wrackline.schemas.pipelines.publication_settings import naming_of, skipped_
 from wrackline.schemas.settings.filters import ColumnRules
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import SourcePartition, TableSchema
+
+_LEAST_WINDOWS: Final = 8 << 20  # bytes of one database's windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ def task(
             source,
             name,
             _policy(values),
-            _reading(values, signals_of, receipts_of, tell),
+            _reading(values, len(partitions), signals_of, receipts_of, tell),
             topics=own,
             control_of=control_of,
             moments=moments,
@@ -258,6 +261,7 @@ def _shaped_of(witness: TaskObserver) -> Callable[[TableSchema, str], None]:
 
 def _reading(
     values: Values,
+    partitions: int,
     signals: Callable[[SourcePartition], SignalTopic],
     receipts_of: Callable[[SourcePartition], ReceiptRecords],
     tell: Callable[[WracklineError], None],
@@ -266,6 +270,7 @@ def _reading(
         readers=values.integer("snapshot.max.threads"),
         chunk_rows=values.integer("incremental.snapshot.chunk.size"),
     )
+    limits = replace(limits, most_bytes=max(_LEAST_WINDOWS, limits.most_bytes // partitions))
     channels = values.listed("signal.enabled.channels")
     return SnapshotOptions(
         FirstReads.of(values),

@@ -6,6 +6,7 @@ begun if the settings say so; tables that are set aside, or have no topic of the
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Semaphore
 from typing import Protocol, Self
 from weakref import WeakValueDictionary
 
@@ -77,8 +78,12 @@ class PartitionOpener(Protocol):
         """
         ...
 
-    def begins_anew(self, error: WracklineError) -> bool:
+    def begins_anew(self, partition: SourcePartition, error: WracklineError) -> bool:
         """Return whether the next opening begins a new log, because this error says that the log is lost."""
+        ...
+
+    def closed(self, partition: SourcePartition) -> None:
+        """Forget what was read of a partition and not given to Kafka: its log was closed."""
         ...
 
 
@@ -112,6 +117,7 @@ class SourcePartitionOpener:
         self._source, self._connector, self._policy, self._reading = source, connector, policy, reading
         self._topics, self._control_of, self._moments = topics, control_of, moments
         self._partitions = tuple(source.partitions())
+        self._turns = Semaphore(reading.limits.readers)  # of all partitions' readers together
         self._start = self._named()  # with `always` rows are read once a start, however often a log is opened
         self._opened: dict[SourcePartition, Cutter] = {}
         self._interleavers = WeakValueDictionary[SourcePartition, Interleaver]()  # their windows are large
@@ -153,13 +159,16 @@ class SourcePartitionOpener:
         """Return whether the pipeline ends after reading rows, and all of them were read."""
         return self._reading.first.mode.ends and all(self._over(one, state) for one in self._partitions)
 
-    def begins_anew(self, error: WracklineError) -> bool:
+    def closed(self, partition: SourcePartition) -> None:
+        """Forget what was read of a partition and not given to Kafka: its log was closed."""
+        self._opened.pop(partition, None)
+
+    def begins_anew(self, partition: SourcePartition, error: WracklineError) -> bool:
         """Note that a log is lost, if the settings then begin a new one and it was not just begun so."""
-        if not self._reading.first.mode.recovers or not isinstance(self._source, Renewing):
+        source, position = self._source, self._positions.get(partition)
+        if not self._reading.first.mode.recovers or not isinstance(source, Renewing) or position is None:
             return False
-        partition = self._source.lost(error)
-        position = None if partition is None else self._positions.get(partition)
-        if partition is None or position is None:
+        if not source.lost(partition, error):
             return False
         before, self._lost[partition] = self._lost.get(partition), _LostLog(error, position)
         return before is None or before.position != position
@@ -203,7 +212,7 @@ class SourcePartitionOpener:
         except BaseException:
             asking.close()
             raise
-        readers = Readers(self._source, partition, reading.limits.readers, clock, stream.wake)
+        readers = Readers(self._source, partition, reading.limits.readers, clock, stream.wake, self._turns)
         existing = Interleaver(machine, readers, stream, cutter, asking, clock=clock, now_ms=now_ms)
         self._interleavers[partition] = existing
         if kept.gone:  # their changes are in no topic from here on

@@ -24,6 +24,10 @@ class PartitionRun:
     refused: Sequence[Fault] = ()  # tables that can't be published from the start on
     ends: bool = False  # once rows are read
 
+    def ahead(self, flight: "RunningCommit | None") -> int:
+        """Return the bytes that were read and that Kafka does not have."""
+        return self.cutter.ahead + (0 if flight is None else flight.bytes_of(self))
+
     def due(self, *, publishes: bool) -> float:
         """Return the moment from which there may be something to do, including to publish if it can."""
         return min(self.cutter.due() if publishes else inf, self.existing.due())
@@ -65,6 +69,10 @@ class RunningCommit:
     def bytes_of(self, lane: PartitionRun) -> int:
         """Return the bytes that it holds of one lane."""
         return sum(p.size for p in self.publications if p.partition == lane.partition)
+
+    def moves(self, partition: SourcePartition) -> bool:
+        """Whether it moves a partition's position."""
+        return any(p.partition == partition for p in self.publications)
 
     def confirmable_of(self, lane: PartitionRun) -> Position | None:
         """Return what one lane's database may drop once it is committed; None: nothing new."""

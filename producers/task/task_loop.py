@@ -15,6 +15,7 @@ missed, whatever becomes of this process.  Before, a successor would begin the l
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from functools import partial
+from math import inf
 from threading import Event
 
 from wrackline.producers.failpoints import reach
@@ -22,12 +23,13 @@ from wrackline.producers.kafka.failures import TopicRefusedError
 from wrackline.producers.kafka.publisher import Publisher
 from wrackline.producers.reading.interleave import ReopenError
 from wrackline.producers.task import background, memory_tuning
+from wrackline.producers.task.lanes import Lanes
 from wrackline.producers.task.partition_opener import PartitionOpener
 from wrackline.producers.task.partition_run import PartitionRun, RunningCommit
 from wrackline.producers.task.retries import Retries
 from wrackline.producers.task.task_limits import PAUSED, TaskLimits
 from wrackline.producers.task.task_observers import Health, PlaceObserver, TaskObserver
-from wrackline.schemas.errors import Definite, Transient
+from wrackline.schemas.errors import Transient, WracklineError
 
 
 class Task:
@@ -63,9 +65,6 @@ class Task:
                     self._lanes.refuse(refused.topic, refused.error)
                 except ReopenError:
                     continue
-                except Definite as error:
-                    if not self._lanes.begins_anew(error):
-                        raise
                 except Transient as error:
                     before = Retries() if self._progressed else retries
                     self._progressed = False
@@ -86,18 +85,15 @@ class Task:
         self._witness.resumed(state)
         if self._lanes.over(state):
             return True
-        opened: list[PartitionRun] = []
+        committed, clock, chance = self._publisher.committed, self._clock, self._chance
+        lanes = Lanes(self._lanes, committed, self._witness, self._limits, clock, chance)
         try:
-            opened.extend(self._lanes.open(p, state) for p in self._lanes.partitions())
-            for lane in opened:
-                lane.tell(self._witness, lane.refused)
-                lane.stream.ask()  # the log of a quiet database may not move for minutes
-            return self._loop(opened)
+            lanes.begin(state)
+            return self._loop(lanes)
         finally:
-            for lane in opened:
-                lane.close()
+            lanes.close()
 
-    def _loop(self, lanes: Sequence[PartitionRun]) -> bool:
+    def _loop(self, lanes: Lanes) -> bool:
         flight: RunningCommit | None = None
         idle = runs = False
         try:
@@ -105,15 +101,16 @@ class Task:
                 if flight is not None and flight.future.done():
                     self._confirm(flight, lanes)
                     flight = None
+                lanes.turn(flight)
                 if flight is None:
-                    if not runs and not any(lane.cutter.fresh for lane in lanes):
+                    if not runs and lanes.tried and not any(lane.cutter.fresh for lane in lanes.running):
                         runs = True
                         self._witness.health(Health.RUNNING, None)
-                    if all(lane.over for lane in lanes):
+                    if lanes.over:
                         return _done(lanes)
-                    flight = self._publish(lanes)
+                    flight = self._publish(lanes.running)
                     if flight is None:
-                        self._tell_places(lanes)
+                        self._tell_places(lanes.running)
                 idle = not self._poll(lanes, flight, self._slice(lanes, flight) if idle else 0.0)
             if flight is not None and self._ended(flight.future):
                 self._confirm(flight, lanes)
@@ -123,31 +120,47 @@ class Task:
             if flight is not None:
                 self._ended(flight.future)  # the producer has one user at a time
 
-    def _slice(self, lanes: Sequence[PartitionRun], flight: RunningCommit | None) -> float:
+    def _slice(self, lanes: Lanes, flight: RunningCommit | None) -> float:
         """Return how long each stream may wait, so that no neighbour and nothing that is due waits longer.
 
         The end of the running commit wakes it.
         """
-        due = min(lane.due(publishes=flight is None) for lane in lanes) - self._clock()
-        patience = self._limits.slice if len(lanes) == 1 else self._limits.slice_beside_others
-        return max(0.0, min(patience, due)) / len(lanes)
+        running = lanes.running
+        dues = (lane.due(publishes=flight is None) for lane in running)
+        due = min(min(dues, default=inf), lanes.due) - self._clock()
+        patience = self._limits.slice if len(running) == 1 else self._limits.slice_beside_others
+        return max(0.0, min(patience, due)) / max(1, len(running))
 
-    def _poll(self, lanes: Sequence[PartitionRun], flight: RunningCommit | None, patience: float) -> bool:
+    def _poll(self, lanes: Lanes, flight: RunningCommit | None, patience: float) -> bool:
         """Read what there is room for; return whether anything came."""
-        came = full = 0
-        for lane in lanes:
-            flying = 0 if flight is None else flight.bytes_of(lane)
-            no_room = lane.cutter.ahead + flying > self._limits.most_ahead_bytes // len(lanes)
-            if no_room:
-                lane.stream.keep_alive()
-                full += 1
-            elif (batch := lane.stream.poll(self._clock() + patience)) is not None:
-                lane.tell(self._witness, lane.existing.feed(batch))
-                came += 1
-            lane.tell(self._witness, lane.existing.advance(hears=not no_room))
-        if full == len(lanes) and flight is not None:
+        came, full, running = False, 0, list(lanes.running)
+        ahead = {lane.partition: lane.ahead(flight) for lane in running}
+        most = self._limits.most_ahead_bytes
+        is_half_full = 2 * sum(ahead.values()) > most  # below, one busy log may have more than its share
+        for lane in running:
+            no_room = is_half_full and ahead[lane.partition] > most // len(running)
+            full += no_room
+            try:
+                came |= self._advance(lane, patience, no_room=no_room)
+            except (WracklineError, ReopenError) as error:
+                lanes.suffers(lane, error)
+        if full == len(running) and flight is not None:
             wait([flight.future], self._limits.slice)
-        return came > 0
+        elif not running:
+            self._stopping.wait(patience)
+        return came
+
+    def _advance(self, lane: PartitionRun, patience: float, *, no_room: bool) -> bool:
+        """Read what one log has; return whether anything came."""
+        batch = None
+        if no_room:
+            lane.stream.keep_alive()
+        else:
+            batch = lane.stream.poll(self._clock() + patience)
+        if batch is not None:
+            lane.tell(self._witness, lane.existing.feed(batch))
+        lane.tell(self._witness, lane.existing.advance(hears=not no_room))
+        return batch is not None
 
     def _publish(self, lanes: Sequence[PartitionRun]) -> RunningCommit | None:
         """Put what is due in all partitions into one transaction."""
@@ -169,17 +182,19 @@ class Task:
                 if (place := lane.settled) is not None:
                     self._places.reached(lane.partition, place)
 
-    def _confirm(self, flight: RunningCommit, lanes: Sequence[PartitionRun]) -> None:
+    def _confirm(self, flight: RunningCommit, lanes: Lanes) -> None:
         ended = flight.future.result()
         pause = self._clock() - ended
         if pause > self._limits.longest_pause:
             raise PAUSED(seconds=pause)
         reach("before_confirm")
-        for lane in lanes:
+        for lane in lanes.running:
             lane.confirm(flight.confirmable_of(lane))  # INV-1
         self._progressed = True
         self._witness.published(flight.publications, self._publisher.commit_seconds)
-        for lane in lanes:
+        for publication in flight.publications:
+            lanes.progressed(publication.partition)
+        for lane in lanes.running:
             lane.existing.took(flight.bytes_of(lane), ended - flight.began)
             lane.existing.saved()
 
@@ -189,9 +204,11 @@ def _wake(lane: PartitionRun, ended: Future[float]) -> None:
     lane.stream.wake()
 
 
-def _done(lanes: Sequence[PartitionRun]) -> bool:
+def _done(lanes: Lanes) -> bool:
     """Return that all is done; raise if there are rows that could not be read."""
-    for lane in lanes:
+    for lane in lanes.running:
         if (unread := lane.existing.unread) is not None:
             raise unread
+    if (failed := lanes.failed()) is not None:
+        raise failed
     return True

@@ -23,6 +23,7 @@ class Health(Enum):
     RUNNING = "running"
     RECOVERING = "recovering"  # with the error, before the next try
     COMPLETED = "completed"  # all rows are read, and nothing else was to be done: it ends
+    FAILED = "failed"  # of one database among several: it needs an operator
 
 
 class TaskObserver(Protocol):
@@ -42,6 +43,15 @@ class TaskObserver(Protocol):
 
     def published(self, publications: Sequence[Publication], commit_seconds: float) -> None:
         """Kafka has these, and they are confirmed to the databases."""
+        ...
+
+
+@runtime_checkable
+class DatabaseObserver(Protocol):
+    """An observer that also wants to know how each of several databases is."""
+
+    def database(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
+        """One of them runs, is tried again after an error, or has failed."""
         ...
 
 

@@ -110,7 +110,8 @@ _REASON: Final[Field] = (_maybe(_within({"code": _TEXT, "sentence": _TEXT, "hint
 _DATABASE: Final[Shape] = {
     **dict.fromkeys(("behind_bytes", "retained_bytes", "spare_bytes", "lost_in_s", "lag_ms"), _NONE),
     **dict.fromkeys(("end_bytes", "bytes_a_second", "kept_s", "expires_s"), _NONE),
-    **dict.fromkeys(("log", "status"), (_maybe(text), None)),
+    **dict.fromkeys(("log", "status", "state"), (_maybe(text), None)),
+    "error": _ERROR,  # of this database, where the half has others beside it
     "last_ms": (_maybe(moment), None),
     "through_ms": (_maybe(moment), None),
     "bytes": _COUNT,

@@ -134,8 +134,8 @@ class Requirement:
 class Declared:
     """What one part declares: its settings, rules about pairs, what it does not honour, or not yet.
 
-    `exclusive`: only one of the two may differ from its default; `at_most`: the first's number is not above
-    the second's.
+    `exclusive`: only one of the two may differ from its default, and the second stands for a first that is
+    required; `at_most`: the first's number is not above the second's.
     """
 
     settings: tuple[Setting, ...]

@@ -189,6 +189,12 @@ class Values(Mapping[str, Value]):
             if places is not None:
                 yield places, value
 
+    def replaced(self, values: Mapping[str, Value]) -> "Values":
+        """Return the same settings with these values."""
+        made = Values({**self._values, **values}, {})
+        made._hidden, made._secrets = self._hidden, self._secrets
+        return made
+
     @property
     def redactor(self) -> Redactor:
         """Takes every secret of these values out of a text."""
@@ -357,9 +363,12 @@ class SettingsRegistry:
         for setting in self.settings.values():
             if setting.name in given or setting.family:
                 continue
-            if setting.required:
+            if setting.required and not self._is_replaced(setting.name, given):
                 yield Problem(setting.name, MISSING(name=setting.name))
             values[setting.name] = None if setting.default is None else setting.parse(setting.default)
+
+    def _is_replaced(self, name: str, given: Mapping[str, str]) -> bool:
+        return any(one == name and given.get(other) for one, other in self._exclusive)
 
     def _excluding(self, given: Mapping[str, str]) -> Iterator[Problem]:
         for name, other in self._exclusive:

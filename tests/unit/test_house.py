@@ -48,7 +48,7 @@ RUNNING_METHODS = (
 PARTICIPLES = {"told", "kept", "taken", "asked", "said", "found"}
 PUBLIC = {  # these are part of a contract, or of a document for programs
     *((f"producers.{module}", "kept") for module in ("contract.optional_parts", "sources.mysql.source")),
-    ("producers.sources.postgres.source", "kept"),
+    *((f"producers.sources.postgres.{module}", "kept") for module in ("databases", "source")),
     *((f"consumers.{module}", "kept") for module in ("contract.letters", "lake.letters_table")),
     ("consumers.targets.postgres.letters", "kept"),
     ("control.cli.commands.doctor", "found"),

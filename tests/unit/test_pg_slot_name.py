@@ -2,10 +2,13 @@
 
 import string
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from wrackline.producers.sources.postgres.connect.quoting import own_slot
+from tests.integration.postgres.world import settings_of
+from wrackline.producers.sources.postgres.connect.quoting import own_slot, slot_name
+from wrackline.schemas.settings.settings_registry import Values
 
 NAMES = st.text(string.ascii_letters + string.digits + "._-", min_size=1, max_size=100)
 
@@ -34,3 +37,42 @@ def test_a_name_that_looks_like_one_with_a_checksum_is_distinguished_too() -> No
 
 def test_names_that_differ_only_in_characters_that_a_slot_cannot_hold_are_distinguished() -> None:
     assert len({own_slot(name) for name in ("a-b", "a_b", "a.b", "A-B", "a" * 99, "a" * 98)}) == 6
+
+
+def settings(**more: str) -> Values:
+    return settings_of(
+        "host=localhost port=5432 user=u dbname=shop", **{"name": "sales", "slot.name": "", **more}
+    )
+
+
+def database(name: str, **more: str) -> Values:
+    several = settings(**{"database.dbname": "", "database.names": "shop,crm", **more})
+    return several.replaced({"database.dbname": name})
+
+
+def test_each_of_several_databases_has_a_slot_of_its_own_that_no_other_pipeline_can_have() -> None:
+    found = {slot_name(database(name)) for name in ("shop", "crm")}
+    assert len(found | {own_slot("sales"), own_slot("sales_shop"), own_slot("sales_crm")}) == 5
+    assert all(one.startswith("wrackline_sales_") for one in found)
+
+
+def test_a_slot_that_is_named_is_how_those_of_several_databases_begin() -> None:
+    found = {slot_name(database(name, **{"slot.name": "mine"})) for name in ("shop", "crm")}
+    assert len(found) == 2
+    assert all(one.startswith("mine_sales_") for one in found)
+
+
+def test_a_database_that_was_the_only_one_keeps_its_slot() -> None:
+    assert slot_name(database("shop", **{"slot.name": "mine"}), {"slot": "older"}) == "older"
+    assert slot_name(settings(**{"slot.name": "mine"}), {"slot": "older"}) == "mine"
+
+
+@pytest.mark.parametrize("names", ["", ",", "shop,shop", "shop,host=x"])
+def test_names_of_databases_that_cannot_be_are_refused(names: str) -> None:
+    with pytest.raises(AssertionError, match=r"settings\.(missing|invalid)"):
+        settings(**{"database.dbname": "", "database.names": names})
+
+
+def test_one_database_and_several_exclude_each_other() -> None:
+    with pytest.raises(AssertionError, match=r"settings\.exclusive"):
+        settings(**{"database.names": "crm"})

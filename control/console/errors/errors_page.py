@@ -11,7 +11,7 @@ from wrackline.control.console.page_words import (
     source_badge,
     target_badge,
 )
-from wrackline.control.runtime.board.board_summary import table_errors
+from wrackline.control.runtime.board.board_summary import database_errors, table_errors
 from wrackline.control.runtime.ground.number_text import duration_text
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 
@@ -62,6 +62,9 @@ def errors_page(
         for half, known in halves.items()
         if (error := known.report.get("error"))
     ]
+    for known in halves.values():
+        for name, error in sorted(database_errors(known).items()):
+            found.append(ErrorNow(f"database {name}", half_badge(known, at_ms), "", error, ""))
     for half, known in halves.items():
         for name, error in sorted(table_errors(known).items()):
             table = known.tables[name]

@@ -45,6 +45,7 @@ class LogPanel:
     retention: Sequence[tuple[str, str]]
     advice: Sequence[str]
     forecast: LogForecast | None
+    error: Document | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ def _panel(name: str, kind: str, database: Document, past: Series, at_ms: int, *
         _retention(database),
         log_advice(kind, database, silent=silent),
         _forecast(database, past),
+        database["error"],
     )
 
 

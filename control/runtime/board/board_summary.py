@@ -92,8 +92,18 @@ def table_error(table: Document) -> Document | None:
     return table.get("reason") or table.get("error")
 
 
+def database_errors(half: HalfBoard) -> Mapping[str, Document]:
+    """Return the errors of single databases, by name, where a half has several."""
+    return {
+        name: database["error"]
+        for name, database in half.report.get("databases", {}).items()
+        if database["error"]
+    }
+
+
 def _half_errors(halves: Mapping[Half, HalfBoard]) -> Sequence[Document]:
-    return [half.report["error"] for half in halves.values() if half.report.get("error")]
+    of_halves = [half.report["error"] for half in halves.values() if half.report.get("error")]
+    return [*of_halves, *(error for half in halves.values() for error in database_errors(half).values())]
 
 
 def late_ms(target: HalfBoard, name: str, at_ms: int) -> int | None:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from wrackline.control.runtime.board.board_changes import HalfLook, LookScope, urgent
 from wrackline.control.runtime.board.half_standing import HalfStanding
 from wrackline.control.runtime.board.range_report import RangeReport
+from wrackline.control.runtime.ground.pipeline_access import PositionText
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.contract.first_reads import FirstReads
-from wrackline.producers.contract.steps import Saved
-from wrackline.producers.observe.status_document import databases_document, events_of
+from wrackline.producers.observe.status_document import databases_document, events_of, state_of
 from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.task.task_observers import Health
@@ -50,7 +50,7 @@ class SourceReport:
         values: Values,
         kind: str,
         measures: TaskMeasures,
-        place: Callable[[Saved], str],
+        place: PositionText,
         is_wished: Callable[[], bool] = lambda: False,
     ) -> None:
         """Take also what writes a position as the source's people do, and whether a rest is wished."""
@@ -75,7 +75,7 @@ class SourceReport:
         else:
             self._figures = self._half_figures()  # first: a table that is set aside later is not in it
             wanted = measures.take_changed().union(measures.known() if scope is LookScope.ALL else ())
-        half = {**self.standing.document(), **self._figures}
+        half = {**self.standing.document(), **self._figures, **self._database_states()}
         reads: defaultdict[TableId, list[ReadUnderWay]] = defaultdict(list)
         if scope is not LookScope.STATES or wanted:
             for read in measures.reads_under_way():
@@ -90,8 +90,22 @@ class SourceReport:
         databases = databases_document(measures)
         for partition, figures in measures.figures().items():
             place = figures.position
-            databases[partition.database]["position"] = None if place is None else self._place(place.saved())
+            databases[partition.database]["position"] = (
+                None if place is None else self._place(partition, place.saved())
+            )
         return {"kind": self._kind, "events": measures.events, "databases": databases}
+
+    def _database_states(self) -> Document:
+        """Return the databases with the state of each as of now, where there are several."""
+        known: Mapping[str, Document] = self._figures.get("databases", {})
+        if len(known) < 2:
+            return {}
+        return {
+            "databases": {
+                partition.database: {**known[partition.database], **state_of(figures)}
+                for partition, figures in self._measures.figures().items()
+            }
+        }
 
     def _name(self, table: TableId) -> str:
         """Return its topic's name without the server; its own where that topic is another table's."""

@@ -5,7 +5,7 @@ our login.  A server that can't be reached is a finding as well: the error that 
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
@@ -78,22 +78,34 @@ def check_server(pipeline: Pipeline) -> ServerFindings:
         source = load_source(pipeline.source).open(pipeline.values, _surroundings(pipeline.values))
         try:
             for partition in source.partitions():
-                tables = source.tables(partition)
-                found += topic_findings(partition.server, tables, naming)
-                topics += assign(partition.server, tables, naming=naming).topics.values()
-                if not refused:  # the pipeline's position is read from Kafka
-                    found += position_findings(pipeline.values, source, partition)
-                found += source.check(partition, tables)
-                if isinstance(source, Surveying):
-                    found += filtered_findings(source.left_out(partition))
-                    found += name_findings(source.described(partition, tables))
+                try:
+                    tables = source.tables(partition)
+                    found += topic_findings(partition.server, tables, naming)
+                    topics += assign(partition.server, tables, naming=naming).topics.values()
+                    if not refused:  # the pipeline's position is read from Kafka
+                        found += position_findings(pipeline.values, source, partition)
+                    found += _source_findings(source, partition, tables)
+                except WracklineError as error:  # the other databases are checked all the same
+                    found.append(_stopping_finding(pipeline.values, error))
         finally:
             source.close()
     except WracklineError as error:
-        name = pipeline.values.text("name")
-        found.append(Finding(error.code, name, error.sentence, error.hint, STOPS, Severity.ERROR))
+        found.append(_stopping_finding(pipeline.values, error))
     found += registry_findings(pipeline.values, topics)
     return ServerFindings(tuple(found), tuple(topics))
+
+
+def _source_findings(
+    source: Source, partition: SourcePartition, tables: Sequence[TableId]
+) -> Iterator[Finding]:
+    yield from source.check(partition, tables)
+    if isinstance(source, Surveying):
+        yield from filtered_findings(source.left_out(partition))
+        yield from name_findings(source.described(partition, tables))
+
+
+def _stopping_finding(values: Values, error: WracklineError) -> Finding:
+    return Finding(error.code, values.text("name"), error.sentence, error.hint, STOPS, Severity.ERROR)
 
 
 def broker_findings(values: Values) -> Iterator[Finding]:
@@ -115,7 +127,7 @@ def position_findings(values: Values, source: Source, partition: SourcePartition
         offset = ownership_of(values).state().resume(name, partition)
         if offset is not None and isinstance(source, Attended):
             saved = orjson.loads(offset.position)
-            source.place(saved)  # from here on the source looks at the log of this position
+            source.place(partition, saved)  # from here on the source looks at the log of this position
             if source.log_state(partition) is None:
                 source.resumable(partition, saved)
         if isinstance(source, Claimed):
@@ -123,7 +135,7 @@ def position_findings(values: Values, source: Source, partition: SourcePartition
     except WracklineError as error:
         found = start_error_finding(name, error)
         recovers = FirstReads.of(values).mode.recovers
-        if recovers and isinstance(source, Renewing) and source.lost(error) is not None:
+        if recovers and isinstance(source, Renewing) and source.lost(partition, error):
             found = replace(found, impact=READS_ANEW, severity=Severity.WARNING)
         yield found
 

@@ -17,9 +17,11 @@ from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.login_check import check_login
 from wrackline.producers.kafka.ownership import Ownership
 from wrackline.schemas.settings.settings_registry import Values
-from wrackline.schemas.tables.table import TableSchema
+from wrackline.schemas.tables.table import SourcePartition, TableSchema
 
 TASK = 0
+
+PositionText = Callable[[SourcePartition, Saved], str]
 
 
 def group_of(name: str) -> str:
@@ -32,9 +34,9 @@ def surroundings() -> Surroundings:
     return Surroundings(time.monotonic, now_ms, _registers_nothing)
 
 
-def position_text(source: Source) -> Callable[[Saved], str]:
+def position_text(source: Source) -> PositionText:
     """Return how this source's people write a position."""
-    return source.place if isinstance(source, Attended) else lambda saved: orjson.dumps(saved).decode()
+    return source.place if isinstance(source, Attended) else lambda _, saved: orjson.dumps(saved).decode()
 
 
 def ownership_of(values: Values) -> Ownership:

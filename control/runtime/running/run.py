@@ -18,7 +18,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import wait
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from threading import Event
 
@@ -208,29 +208,14 @@ def _work(
 def _begin(
     plugin: SourcePlugin, values: Values, source: Source, narration: Narration, log: Log, stopping: Event
 ) -> Begun:
-    name = values.text("name")
-    for partition in source.partitions():
-        tables = source.tables(partition)
-        narration.sees(partition, tables)
-        first = ", ".join(f"{table.schema}.{table.name}" for table in tables[:_NAMED])
-        more = f", and {len(tables) - _NAMED} more" if len(tables) > _NAMED else ""
-        line, told = f"database {partition.database}", {"database": partition.database}
-        log.info("connected", line=f"{name}: connected to {plugin.kind}, {line}", kind=plugin.kind, **told)
-        line = f"tables: {len(tables)} ({first}{more})" if tables else "tables: none"
-        log.info("tables", line=line, tables=len(tables), **told)
-        error = check_table_count(values, partition, len(tables))
-        if not tables:
-            error = NO_TABLES(database=partition.database)
-        if isinstance(source, Surveying):
-            left_out = source.left_out(partition)
-            narration.left_out(partition, left_out)
-            if left_out:
-                line = (
-                    f"not captured: {uncaptured_text(left_out)}; all of them: wrackline tables <file> --all"
-                )
-                log.info("not captured", line=line, tables=len(left_out), **told)
-        if error is not None:
-            log.warning("warning", line=f"warning: {error}", error=error.document(), **told)
+    name, partitions = values.text("name"), source.partitions()
+    for partition in partitions:
+        try:
+            _survey(plugin, values, source, partition, narration, log)
+        except WracklineError as error:
+            if len(partitions) == 1:
+                raise
+            narration.database(partition, Health.RECOVERING, error)  # the others need not wait for it
     ownership = ownership_of(values)
     ownership.prepare()
     generation = _claim(ownership, source, log, name)
@@ -240,6 +225,37 @@ def _begin(
         opened.enter_context(poll_logs(source, narration, now_ms))
         made = assembly.task(plugin, values, owner, narration, moments, stopping)
         return opened.enter_context(made), opened.pop_all()
+
+
+def _survey(
+    plugin: SourcePlugin,
+    values: Values,
+    source: Source,
+    partition: SourcePartition,
+    narration: Narration,
+    log: Log,
+) -> None:
+    """Log what is read of a database, and what is not."""
+    tables = source.tables(partition)
+    narration.sees(partition, tables)
+    first = ", ".join(f"{table.schema}.{table.name}" for table in tables[:_NAMED])
+    more = f", and {len(tables) - _NAMED} more" if len(tables) > _NAMED else ""
+    line, told = f"database {partition.database}", {"database": partition.database}
+    name = values.text("name")
+    log.info("connected", line=f"{name}: connected to {plugin.kind}, {line}", kind=plugin.kind, **told)
+    line = f"tables: {len(tables)} ({first}{more})" if tables else "tables: none"
+    log.info("tables", line=line, tables=len(tables), **told)
+    error = check_table_count(values, partition, len(tables))
+    if not tables:
+        error = NO_TABLES(database=partition.database)
+    if isinstance(source, Surveying):
+        left_out = source.left_out(partition)
+        narration.left_out(partition, left_out)
+        if left_out:
+            line = f"not captured: {uncaptured_text(left_out)}; all of them: wrackline tables <file> --all"
+            log.info("not captured", line=line, tables=len(left_out), **told)
+    if error is not None:
+        log.warning("warning", line=f"warning: {error}", error=error.document(), **told)
 
 
 def check_table_count(values: Values, partition: SourcePartition, count: int) -> WracklineError | None:
@@ -256,10 +272,13 @@ def check_table_count(values: Values, partition: SourcePartition, count: int) ->
 def _claim(ownership: Ownership, source: Source, log: Log, name: str) -> int:
     claim = ownership.claim(time.monotonic)
     place = position_text(source)
-    for partition in source.partitions():
+    partitions = source.partitions()
+    for partition in partitions:
         offset = claim.state.resume(name, partition)
-        begins = None if offset is None else place(orjson.loads(offset.position))
-        state = source.log_state(partition) if isinstance(source, Attended) else None
+        begins = None if offset is None else place(partition, orjson.loads(offset.position))
+        state = None
+        with suppress(WracklineError) if len(partitions) > 1 else nullcontext():  # its lane will report it
+            state = source.log_state(partition) if isinstance(source, Attended) else None
         kept = "" if state is None else f"; {state.name} exists"
         told = {"database": partition.database, "position": begins}
         said = "starts with no stored position" if begins is None else f"begins at {begins}"

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 
 from wrackline.control.runtime.ground.number_text import size_text
+from wrackline.control.runtime.ground.pipeline_access import PositionText
 from wrackline.control.runtime.lineage.source_half import SourceHalf
 from wrackline.control.runtime.logs.lines import Log
 from wrackline.producers.contract.optional_parts import LogState
 from wrackline.producers.contract.row_chunks import Mark
 from wrackline.producers.contract.snapshot_requests import Purpose
-from wrackline.producers.contract.steps import Fault, Position, Saved
+from wrackline.producers.contract.steps import Fault, Position
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.cutting.cutter import Publication
 from wrackline.producers.cutting.table_fault import FaultReason, reason_of
@@ -97,6 +98,17 @@ class Narration:
             self.completed = True
             if self._lineage is not None:
                 self._lineage.completed()
+
+    def database(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
+        """Log how one of several databases is."""
+        self._measures.database(partition, health, error)
+        told, name = {"database": partition.database, "health": health.value}, partition.database
+        if error is None:
+            self._log.info("database", line=f"database {name} is read", **told)
+            return
+        what = "is tried again" if health is Health.RECOVERING else "has failed; the others are read"
+        line = f"database {name} {what}: {error}"
+        self._log.warning("database", line=line, error=error.document(), **told)
 
     def sees(self, partition: SourcePartition, tables: Sequence[TableId]) -> None:
         """Take which tables are captured, and pass it on."""
@@ -243,9 +255,7 @@ class Pulse:
 class StatusLine:
     """Makes the line: events per second since the previous line, lag, position."""
 
-    def __init__(
-        self, measures: TaskMeasures, place: Callable[[Saved], str], clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, measures: TaskMeasures, place: PositionText, clock: Callable[[], float]) -> None:
         self._measures, self._place, self._clock = measures, place, clock
         self._events, self._when = 0, clock()
 
@@ -255,7 +265,7 @@ class StatusLine:
         rate = (events - self._events) / max(0.001, now - self._when)
         self._events, self._when = events, now
         figures = self._measures.figures()
-        places = {partition: self._placed(one) for partition, one in figures.items()}
+        places = {partition: self._placed(partition, one) for partition, one in figures.items()}
         parts = [
             f"{partition.database}: {_line_of(one, place)}" if len(figures) > 1 else _line_of(one, place)
             for (partition, one), place in zip(figures.items(), places.values(), strict=True)
@@ -267,8 +277,8 @@ class StatusLine:
         told = {"events": events, "events_per_s": round(rate, 1), "databases": databases}
         return f"{rate:,.0f} events/s  {events:,} in all  {'; '.join(parts)}", told
 
-    def _placed(self, figures: PartitionFigures) -> str | None:
-        return None if figures.position is None else self._place(figures.position.saved())
+    def _placed(self, partition: SourcePartition, figures: PartitionFigures) -> str | None:
+        return None if figures.position is None else self._place(partition, figures.position.saved())
 
 
 def _line_of(figures: PartitionFigures, place: str | None) -> str:

@@ -131,7 +131,7 @@ class OffsetsService:
             StoredPosition(
                 key.database or "",
                 orjson.loads(offset.position),
-                self._shown(orjson.loads(offset.position)),
+                self._shown(_partition_of(key), orjson.loads(offset.position)),
                 offset.generation,
                 offset.n,
                 offset.n == OUTSIDE_ANY_TRANSACTION,
@@ -150,7 +150,13 @@ class OffsetsService:
     def history(self) -> list[PastPosition]:
         """Return the positions that were kept, oldest first."""
         return [
-            PastPosition(_text(ms), key.database or "", position, self._shown(position), offset.generation)
+            PastPosition(
+                _text(ms),
+                key.database or "",
+                position,
+                self._shown(_partition_of(key), position),
+                offset.generation,
+            )
             for ms, key, offset in self._stored_positions()
             for position in [orjson.loads(offset.position)]
         ]
@@ -163,9 +169,9 @@ class OffsetsService:
 
     def set(self, positions: Mapping[str | None, Saved], *, force: bool) -> None:
         """Make the task continue at these positions, by database; None: the only database."""
-        for position in positions.values():
-            self._place(position)  # a faulty one raises
         wanted = {self._partition(database): position for database, position in positions.items()}
+        for partition, position in wanted.items():
+            self._place(partition, position)  # a faulty one raises
         self._edit(lambda _: wanted, force=force)
 
     def reset(self, *, force: bool) -> None:
@@ -180,17 +186,17 @@ class OffsetsService:
             key.database or "": orjson.loads(offset.position) for _, key, offset in self._stored_positions()
         }
 
-        def fresh(database: str, saved: Saved | None) -> Saved:
-            before = kept.get(database)
+        def fresh(partition: SourcePartition, saved: Saved | None) -> Saved:
+            before = kept.get(partition.database)
             try:
-                return source.anew(None, saved or before)
+                return source.anew(partition, None, saved or before)
             except Definite:  # the hint of what can't be read leads here
                 if saved is None or before is None:
                     raise
-                return source.anew(None, before)
+                return source.anew(partition, None, before)
 
         self._edit(
-            lambda known: {p: fresh(p.database, saved) for p, saved in known.items()},
+            lambda known: {p: fresh(p, saved) for p, saved in known.items()},
             tables=True,
             force=force,
             over_broken=True,
@@ -208,8 +214,8 @@ class OffsetsService:
         return [
             PlannedMove(
                 partition.database,
-                None if known[partition] is None else self._shown(known[partition] or {}),
-                self._shown(position),
+                None if known[partition] is None else self._shown(partition, known[partition] or {}),
+                self._shown(partition, position),
                 position,
             )
             for partition, position in wanted.items()
@@ -226,7 +232,7 @@ class OffsetsService:
             if missing:
                 raise NOT_KEPT(pipeline=self._name, time=to.isoformat())
             found = {partition: last[partition.database] for partition in known}
-            return {p: source.anew(saved, known[p]) if as_new else saved for p, saved in found.items()}
+            return {p: source.anew(p, saved, known[p]) if as_new else saved for p, saved in found.items()}
 
         return there
 
@@ -326,10 +332,10 @@ class OffsetsService:
             databases=", ".join(partition.database for partition in partitions),
         )
 
-    def _shown(self, position: Saved) -> str:
+    def _shown(self, partition: SourcePartition, position: Saved) -> str:
         """Write a position for people, also a faulty one, because that is what they look for."""
         try:
-            return self._place(position)
+            return self._place(partition, position)
         except WracklineError:
             return "(not a position of this source)"
 
@@ -363,6 +369,11 @@ def open_offsets(pipeline: Pipeline) -> Iterator[OffsetsService]:
 
 def _text(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds")
+
+
+def _partition_of(key: PositionKey) -> SourcePartition:
+    """Return whose position it is; an older version wrote no database, because there was only one."""
+    return SourcePartition(key.server, key.database or "")
 
 
 def _reader(source: Attended, partition: SourcePartition) -> str | None:

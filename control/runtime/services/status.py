@@ -109,6 +109,10 @@ class PipelineStatus:
                 yield _exit_code(target["error"])
         if isinstance(self.target, Mapping) and self.target["error"]:
             yield _exit_code(self.target["error"])
+        if isinstance(self.log, Mapping):
+            for database in self.log["databases"].values():
+                if database["error"]:
+                    yield _exit_code(database["error"])
 
 
 def gather_status(pipeline: Pipeline) -> PipelineStatus:

@@ -239,7 +239,7 @@ class MySqlSource:
     def remove(self, partition: SourcePartition, saved: Saved | None) -> None:
         """Do nothing: we made no objects."""
 
-    def place(self, saved: Saved) -> str:
+    def place(self, partition: SourcePartition, saved: Saved) -> str:
         """Write a position in a readable form."""
         epoch = log_opening.fresh_epoch(saved)
         if epoch is not None:
@@ -254,7 +254,7 @@ class MySqlSource:
         with self._connection.lend() as connection:
             log_opening.start_position(connection, facts_of(connection), saved)
 
-    def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
+    def anew(self, partition: SourcePartition, saved: Saved | None, newest: Saved | None) -> Saved:
         """Put a position into an epoch of its own."""
         epoch = (
             max((_epoch(known) for known in (saved, newest) if known), default=log_opening.FIRST_EPOCH - 1)
@@ -262,13 +262,13 @@ class MySqlSource:
         )
         return {"epoch": epoch} if saved is None else replace(position_of(saved), epoch=epoch).saved()
 
-    def lost(self, error: WracklineError) -> SourcePartition | None:
-        """Return the partition if the log is another log, or lacks a part."""
-        return self.partitions()[0] if error.code in LOST else None
+    def lost(self, partition: SourcePartition, error: WracklineError) -> bool:
+        """Whether the log is another log, or lacks a part."""
+        return error.code in LOST
 
     def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
         """Return an epoch of its own, which begins at the log's end; nothing is kept for the lost log."""
-        return self.anew(None, saved)
+        return self.anew(partition, None, saved)
 
     def close(self) -> None:
         """End the catalogue's connection, and the streams and readers that the caller left open."""

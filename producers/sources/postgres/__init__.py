@@ -2,7 +2,9 @@
 
 In: settings and a server.  Out: a source as `producers/contract/` has it.
 
-source         the plug-in and the source; puts the rooms together
+plugin         what the folder offers
+source         one database as a source; puts the rooms together
+databases      several databases of one server as one source
 config         the settings
 stream         polls the log and confirms what Kafka has
 decode         messages of pgoutput into steps
@@ -17,6 +19,6 @@ follow/        publication, tables that come    chunks/        existing rows, ma
 check/         the preflight
 """
 
-from wrackline.producers.sources.postgres.source import PLUGIN
+from wrackline.producers.sources.postgres.plugin import PLUGIN
 
 __all__ = ["PLUGIN"]

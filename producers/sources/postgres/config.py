@@ -1,10 +1,25 @@
 """What can be set about a PostgreSQL source; names and defaults are Debezium's."""
 
 from wrackline.schemas.settings.declared.core_settings import PATTERNS
-from wrackline.schemas.settings.declared.libpq_settings import GROUP, HIGH, LOW, MEDIUM, connection
+from wrackline.schemas.settings.declared.libpq_settings import (
+    DATABASE,
+    GROUP,
+    HIGH,
+    LOW,
+    MEDIUM,
+    connection,
+)
 from wrackline.schemas.settings.declared.source_settings import ACTION_NEEDS, action_query, instants
 from wrackline.schemas.settings.setting import Declared, NotHonoured, Setting
-from wrackline.schemas.settings.value_kinds import SettingKind, Value, between, in_bytes, matching, one_of
+from wrackline.schemas.settings.value_kinds import (
+    SettingKind,
+    Value,
+    between,
+    each,
+    in_bytes,
+    matching,
+    one_of,
+)
 
 _PREFIXES = (
     "Regular expressions for the prefixes of logical messages {what}; each must match the whole prefix,"
@@ -18,6 +33,14 @@ def _refuse_drop(value: Value) -> str | None:
     return "expected false: without the slot the next start could not continue" if value else None
 
 
+def _names(value: Value) -> str | None:
+    """Each is named once, as itself."""
+    items = value if isinstance(value, tuple) else ()
+    if not items or len(set(items)) < len(items):
+        return "expected at least one database, and each of them once"
+    return each(DATABASE)(value)
+
+
 SETTINGS = Declared(
     settings=(
         *connection(
@@ -26,6 +49,16 @@ SETTINGS = Declared(
             role="The role to log in as; it needs LOGIN and REPLICATION.",
             database="The database to copy.",
             authorities=" (/etc/ssl, /etc/pki, /usr/share/ca-certificates, /usr/local/share/ca-certificates)",
+        ),
+        Setting(
+            "database.names",
+            SettingKind.LIST,
+            "The databases to copy, instead of database.dbname. Each has a slot and a publication of its own;"
+            " slot.name is then how the names of the slots begin.",
+            None,
+            HIGH,
+            GROUP,
+            validator=_names,
         ),
         Setting(
             "plugin.name",
@@ -119,7 +152,10 @@ SETTINGS = Declared(
         ),
         instants(GROUP, "timestamp with time zone"),
     ),
-    exclusive=(("message.prefix.include.list", "message.prefix.exclude.list"),),
+    exclusive=(
+        ("database.dbname", "database.names"),
+        ("message.prefix.include.list", "message.prefix.exclude.list"),
+    ),
     needs=(ACTION_NEEDS,),
     not_honoured=(
         NotHonoured(

@@ -15,7 +15,7 @@ from wrackline.producers.kit.lent_connection import LentConnection
 from wrackline.producers.kit.open_handles import OpenHandles
 from wrackline.producers.kit.polled_stream import PolledStream
 from wrackline.producers.kit.selection import Selection
-from wrackline.producers.sources.postgres import config, server_objects, slot_owner
+from wrackline.producers.sources.postgres import server_objects, slot_owner
 from wrackline.producers.sources.postgres.check import check, check_tables
 from wrackline.producers.sources.postgres.chunks import key_uniqueness
 from wrackline.producers.sources.postgres.chunks.chunks import PgReader, PgReadSession, chunk_reader
@@ -33,7 +33,7 @@ from wrackline.producers.sources.postgres.follow.table_resolver import PgTableRe
 from wrackline.producers.sources.postgres.follow.table_tracker import PgTableTracker
 from wrackline.producers.sources.postgres.heartbeat import PgHeartbeat
 from wrackline.producers.sources.postgres.log import slot, slot_health
-from wrackline.producers.sources.postgres.rows.source_record import CONNECTOR, FIELDS, PgSourceLabels
+from wrackline.producers.sources.postgres.rows.source_record import PgSourceLabels
 from wrackline.producers.sources.postgres.server_objects import PgPipelineObjects
 from wrackline.producers.sources.postgres.stream import PgLogWire, PgStream, PgStreamTiming, begin
 from wrackline.producers.sources.postgres.trials import PgTrials
@@ -41,15 +41,11 @@ from wrackline.schemas import versions
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.events import unavailable
 from wrackline.schemas.language.findings import ColumnSupport, Finding
-from wrackline.schemas.pipelines.lineage_names import Located
 from wrackline.schemas.pipelines.publication_settings import skipped_letters
 from wrackline.schemas.settings.declared.source_settings import INSTANTS
 from wrackline.schemas.settings.filters import ColumnRules, TableFilter
-from wrackline.schemas.settings.setting import Declared
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
-
-KIND = "postgres"
 
 _MARKS = {
     "fence": MarkKind.FENCE,
@@ -220,7 +216,7 @@ class PgSource:
         """Write a heartbeat into the log."""
         self._heartbeat.beat()
 
-    def place(self, saved: Saved) -> str:
+    def place(self, partition: SourcePartition, saved: Saved) -> str:
         """Write a position in a readable form."""
         return slot_health.place(saved, self._slot_of(saved))
 
@@ -229,7 +225,7 @@ class PgSource:
         with self._connection.lend() as connection:
             slot_health.resumable(connection, saved, self._slot_of(saved))
 
-    def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
+    def anew(self, partition: SourcePartition, saved: Saved | None, newest: Saved | None) -> Saved:
         """Put a position into an epoch of its own."""
         return slot_health.anew(saved, newest, self._slot_of(saved or newest))
 
@@ -239,15 +235,15 @@ class PgSource:
         with self._connection.lend() as connection:
             self._refuse_anothers(connection, saved)
 
-    def lost(self, error: WracklineError) -> SourcePartition | None:
-        """Return the partition if the log is another log, or lacks a part."""
-        return self.partitions()[0] if slot.is_log_lost(error) else None
+    def lost(self, partition: SourcePartition, error: WracklineError) -> bool:
+        """Whether the log is another log, or lacks a part."""
+        return slot.is_log_lost(error)
 
     def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
         """Give up a slot that is useless; return an epoch of its own, which begins where the slot begins."""
         with self._connection.lend() as connection:
             slot.drop_lost_slot(connection, self._slot_of(saved), error)
-        return self.anew(None, saved)
+        return self.anew(partition, None, saved)
 
     def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[ServerObject]:
         """Look at the slot and the publication."""
@@ -319,8 +315,12 @@ class PgSource:
         """Return the signal table: schema.table, or with the database before it."""
         if self._settings["signal.data.collection"] is None:
             return None
-        schema, _, name = self._settings.text("signal.data.collection").rpartition(".")
-        return TableId(self._server.database, schema.rpartition(".")[2], name)
+        place, _, name = self._settings.text("signal.data.collection").rpartition(".")
+        database, _, schema = place.rpartition(".")
+        several = self._settings["database.names"] is not None
+        if several and database not in ("", self._server.database):
+            return None  # it is in another one of the pipeline's databases
+        return TableId(self._server.database, schema, name)
 
     def _mark_kind(self) -> MarkKind:
         """Follow the setting; without one, the fence, which needs no rights and no table."""
@@ -335,25 +335,3 @@ class PgSource:
         instants = INSTANTS[self._settings.text("timestamptz.handling.mode")]
         publication_name = self._settings.text("publication.name")
         return PgCatalogue(connection, self._server.database, self._rules, instants, publication_name)
-
-
-class PgPlugin:
-    """What this folder offers."""
-
-    kind = KIND
-    connector = CONNECTOR
-    settings: Declared = config.SETTINGS
-    source_fields = FIELDS
-    position_bytes = 8  # an LSN
-
-    def open(self, settings: Values, around: Surroundings) -> PgSource:
-        """Take the settings; the first query opens the first connection."""
-        return PgSource(settings, around)
-
-    def located(self, settings: Values, table: TableId) -> Located:
-        """Return where a table is."""
-        host, port = settings.text("database.hostname"), settings.integer("database.port")
-        return Located(f"postgres://{host}:{port}", str(table))
-
-
-PLUGIN = PgPlugin()

@@ -11,6 +11,9 @@ _HOST = r"(?!-)(?=.*[A-Za-z0-9])[A-Za-z0-9._-]+|(?=[^:]*:[^:]*:)[0-9A-Fa-f:.]+"
 FILES = ("sslrootcert", "sslcert", "sslkey")
 
 
+DATABASE = matching(r"[^=\0]{1,63}", "a database's name, not a connection string")
+
+
 def connection(
     prefix: str, *, host: str, role: str, database: str, authorities: str = ""
 ) -> tuple[Setting, ...]:
@@ -43,7 +46,7 @@ def connection(
             HIGH,
             GROUP,
             required=True,
-            validator=matching(r"[^=\0]{1,63}", "a database's name, not a connection string"),
+            validator=DATABASE,
         ),
         Setting(
             f"{prefix}.sslmode",

@@ -92,7 +92,7 @@ def test_a_file_that_a_crash_cut_within_an_event_is_a_lost_log(server: MysqlServ
             keys(world, start, last)
         assert raised.value.code == "mysql.log_torn"
         assert isinstance(world.source, Renewing)
-        assert world.source.lost(raised.value) is not None
+        assert world.source.lost(world.source.partitions()[0], raised.value)
     else:
         assert keys(world, start, last) == [("c", 1)]
     world.close()

@@ -92,7 +92,7 @@ class Pipe:
         assert before is not None
         with closing(self.source()) as source:
             [partition] = source.partitions()
-            assert source.lost(error) == partition
+            assert source.lost(partition, error)
             for _ in range(2):  # as where one is killed before the new position is committed
                 self.saved = source.renewed(partition, before, error)
         source, stream = self.open()

@@ -8,13 +8,13 @@ from pathlib import Path
 import psycopg
 from psycopg import conninfo, sql
 
-from tests.fixtures.servers import Database
+from tests.fixtures.servers import Database, drop_slots
 from wrackline.producers.contract.source_plugin import MarkKind, Source, Surroundings
 from wrackline.producers.contract.steps import Position
 from wrackline.producers.sources.postgres.config import SETTINGS
 from wrackline.producers.sources.postgres.log.position import PgPosition, lsn_number
+from wrackline.producers.sources.postgres.plugin import PLUGIN
 from wrackline.producers.sources.postgres.rows.source_record import CONNECTOR, FIELDS
-from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.settings.declared.core_settings import CORE
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.settings_registry import SettingsRegistry as Settings
@@ -99,8 +99,12 @@ class PgWorld:
         if kind is MarkKind.SIGNAL:
             more["signal.data.collection"] = "public.signals"
         nulls = {"unavailable.value.placeholder": ""}  # the suite reads values as the contract names them
-        self.settings = settings_of(database.dsn, **nulls, **more)
-        self.source: Source = PgSource(self.settings, around)
+        self.settings = settings_of(database.dsn, **nulls, **more, **self.named())
+        self.source: Source = PLUGIN.open(self.settings, around)
+
+    def named(self) -> dict[str, str]:
+        """The settings that say what is read, beside those of any database."""
+        return {}
 
     def close(self) -> None:
         """End every connection of ours."""
@@ -115,14 +119,19 @@ class PgWorld:
     def now(self) -> float:
         return time.monotonic()
 
+    def session_of(self, partition: SourcePartition) -> psycopg.Connection[tuple[object, ...]]:
+        """The session that writes to a database."""
+        assert partition.database == self._database.name
+        return self._sql
+
     def commit(self, partition: SourcePartition, *changes: Change, hidden: bool = False) -> str:
-        del partition
         if hidden:
             return self._commit_hidden(changes)
-        with self._sql.transaction():
+        session = self.session_of(partition)
+        with session.transaction():
             for change in changes:
-                _run(self._sql, change)
-            return _xid(self._sql)
+                _run(session, change)
+            return _xid(session)
 
     def _commit_hidden(self, changes: tuple[Change, ...]) -> str:
         """Commit while a synchronous standby is waited for that is not there: logged, and not visible."""
@@ -172,12 +181,30 @@ class PgWorld:
 
     def told(self, partition: SourcePartition) -> Position | None:
         """The position that was last confirmed to the slot; the server may show it a moment later."""
-        del partition
-        slot = self.settings.text("slot.name")
-        lsn = _one(
-            self._sql, "SELECT confirmed_flush_lsn::text FROM pg_replication_slots WHERE slot_name = %s", slot
-        )
+        query = "SELECT confirmed_flush_lsn::text FROM pg_replication_slots WHERE database = %s"
+        lsn = _one(self._sql, query, partition.database)
         return None if lsn is None else PgPosition(1, lsn_number(str(lsn)))
+
+
+class TwoDatabasesWorld(PgWorld):
+    """The same with a second database beside it, in one source."""
+
+    def named(self) -> dict[str, str]:
+        self._other = f"{self._database.name}_b"
+        self._sql.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(self._other)))
+        self._beside = psycopg.connect(self._database.server.database_dsn(self._other), autocommit=True)
+        self._beside.execute(TABLES)
+        return {"database.dbname": "", "database.names": f"{self._database.name},{self._other}"}
+
+    def session_of(self, partition: SourcePartition) -> psycopg.Connection[tuple[object, ...]]:
+        return self._beside if partition.database == self._other else super().session_of(partition)
+
+    def close(self) -> None:
+        self.source.close()
+        self._beside.close()
+        drop_slots(self._sql, self._other)
+        self._sql.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(self._other)))
+        super().close()
 
 
 def _waits_for_standby(session: psycopg.Connection[tuple[object, ...]], pid: int) -> bool:

@@ -33,6 +33,10 @@ def test_a_renamed_table_counts_as_dropped_only_if_all_of_its_rows_are_read_agai
     partition = SourcePartition(values.text("topic.prefix"), "d")
     measures = TaskMeasures(0, "postgres", [partition], 1, monotonic=lambda: 0.0, now_ms=lambda: 0)
     measures.figures()[partition].tables.take(OLD, RENAMED)
-    shown = SourceReport(values, "postgres", measures, str).look(LookScope.ALL).tables["d.public.old"]
+    shown = (
+        SourceReport(values, "postgres", measures, lambda _, saved: str(saved))
+        .look(LookScope.ALL)
+        .tables["d.public.old"]
+    )
     assert shown is not None
     assert (shown["state"], shown["renamed_to"], shown["dropped"]) == ("gone", "d.public.new", dropped)

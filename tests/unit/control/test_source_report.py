@@ -32,7 +32,7 @@ def saved(*ranges: tuple[int, str | None, str]) -> Json:
 
 def test_a_table_has_ranges_while_it_is_read_and_is_reported_while_a_chunk_is_under_way() -> None:
     measures = TaskMeasures(0, "postgres", [PARTITION], 1, monotonic=lambda: 1.0, now_ms=lambda: 1)
-    report = SourceReport(values(), "postgres", measures, str)
+    report = SourceReport(values(), "postgres", measures, lambda _, saved: str(saved))
     publication = Publication(PARTITION, [], 0, 0, (), Place(0, 1), None, {}, None, PublicationTally())
     reads: list[ReadUnderWay] = []
     measures.reads(lambda: reads)
@@ -60,7 +60,7 @@ def test_a_table_has_ranges_while_it_is_read_and_is_reported_while_a_chunk_is_un
 def test_tables_that_would_share_a_topic_are_both_reported() -> None:
     """One of them may have no topic, and a name that topics write alike must not hide the other."""
     measures = TaskMeasures(0, "postgres", [PARTITION], 1, monotonic=lambda: 1.0, now_ms=lambda: 1)
-    report = SourceReport(values(), "postgres", measures, str)
+    report = SourceReport(values(), "postgres", measures, lambda _, saved: str(saved))
     publication = Publication(PARTITION, [], 0, 0, (), Place(0, 1), None, {}, None, PublicationTally())
     reason = {"code": COLLISION.code, "sentence": "", "hint": ""}
     aside = canonical_json({"version": 2, "status": "failed", "set_aside": reason, "jobs": []})
@@ -77,7 +77,7 @@ def test_tables_that_would_share_a_topic_are_both_reported() -> None:
 
 def test_a_look_at_states_is_at_few_tables_and_leaves_the_figures_of_the_half() -> None:
     measures = TaskMeasures(0, "postgres", [PARTITION], 1, monotonic=lambda: 1.0, now_ms=lambda: 1)
-    report = SourceReport(values(), "postgres", measures, str)
+    report = SourceReport(values(), "postgres", measures, lambda _, saved: str(saved))
     publication = Publication(PARTITION, [], 0, 0, (), Place(0, 1), None, {}, None, PublicationTally())
     rows = PublicationTally(events=Counter({(ORDERS, "c"): 5}))
 

@@ -57,7 +57,7 @@ def publication(count: int, states: States = MappingProxyType({})) -> Publicatio
 def test_the_line_says_rate_lag_and_position() -> None:
     clock = Clock()
     measures = made(clock)
-    line = StatusLine(measures, lambda saved: f"place {saved['lsn']}", clock)
+    line = StatusLine(measures, lambda _, saved: f"place {saved['lsn']}", clock)
     assert line()[0] == "0 events/s  0 in all  lag -, -  at -"
     measures.published([publication(3000)], 0.1)
     measures.log_state(PARTITION, LogState("slot", None, 9, 1_234_567, None, None, None))

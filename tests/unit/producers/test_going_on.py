@@ -84,8 +84,8 @@ class LosingSource(AskedSource):
             raise LOST()  # noqa: RSE102 - it makes the error
         return super().stream(partition, tables, saved, aside, fresh)
 
-    def lost(self, error: WracklineError) -> SourcePartition | None:
-        return PARTITION if error.code == "test.lost_log" else None
+    def lost(self, partition: SourcePartition, error: WracklineError) -> bool:
+        return partition == PARTITION and error.code == "test.lost_log"
 
     def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
         assert (partition, error.code) == (PARTITION, "test.lost_log")
@@ -120,7 +120,7 @@ def states_of(lane: PartitionRun) -> Mapping[TableId, TableState]:
 def opened_anew(lanes: SourcePartitionOpener, state: OffsetsState) -> PartitionRun:
     with pytest.raises(WracklineError) as caught:
         lanes.open(PARTITION, state)
-    assert lanes.begins_anew(caught.value)
+    assert lanes.begins_anew(PARTITION, caught.value)
     return lanes.open(PARTITION, state)
 
 
@@ -157,13 +157,13 @@ def test_a_mode_that_does_not_repair_leaves_a_lost_log_to_the_operator(mode: str
     lanes = lanes_over(LosingSource(), FirstReads(MODES[mode]), [])
     with pytest.raises(WracklineError):
         lanes.open(PARTITION, committed(1, {TABLE: READ}))
-    assert not lanes.begins_anew(LOST())
+    assert not lanes.begins_anew(PARTITION, LOST())
 
 
 def test_an_error_that_is_not_a_lost_log_is_left_to_the_operator() -> None:
     lanes = lanes_over(LosingSource(), RECOVERS, [])
     lanes.open(PARTITION, committed(2, {TABLE: READ}))
-    assert not lanes.begins_anew(UNFIT())
+    assert not lanes.begins_anew(PARTITION, UNFIT())
 
 
 def test_a_new_log_that_cannot_be_had_stops_the_pipeline() -> None:
@@ -171,7 +171,7 @@ def test_a_new_log_that_cannot_be_had_stops_the_pipeline() -> None:
     lanes, state = lanes_over(source, RECOVERS, []), committed(1, {TABLE: READ})
     with pytest.raises(WracklineError):
         opened_anew(lanes, state)
-    assert not lanes.begins_anew(LOST())
+    assert not lanes.begins_anew(PARTITION, LOST())
 
 
 def test_a_log_lost_again_before_any_publication_starts_over_from_the_same_place() -> None:

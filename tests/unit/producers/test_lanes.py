@@ -178,14 +178,14 @@ def test_a_pipeline_is_over_once_all_of_its_logs_are() -> None:
 
 def test_a_lost_log_is_started_over_only_where_it_was_opened_and_its_source_can() -> None:
     state = committed(1, {TABLE: READ})
-    assert not lanes_over(LosingSource(), RECOVERS, []).begins_anew(LOST())
+    assert not lanes_over(LosingSource(), RECOVERS, []).begins_anew(PARTITION, LOST())
     plain = lanes_over(AskedSource(TABLE), RECOVERS, [])
     plain.open(PARTITION, state).existing.close()
-    assert not plain.begins_anew(LOST())
+    assert not plain.begins_anew(PARTITION, LOST())
     from_now_on = lanes_over(LosingSource(epoch=1), RECOVERS, [])
     from_now_on.open(PARTITION, state).existing.close()
-    assert not from_now_on.begins_anew(UNFIT())
-    assert from_now_on.begins_anew(LOST())
+    assert not from_now_on.begins_anew(PARTITION, UNFIT())
+    assert from_now_on.begins_anew(PARTITION, LOST())
 
 
 def test_if_two_tables_want_one_topic_the_table_that_wrote_there_keeps_it() -> None:

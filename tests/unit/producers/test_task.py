@@ -70,6 +70,9 @@ class Notes:
     def start(self) -> OffsetsState:
         return self._state
 
+    def committed(self) -> OffsetsState:
+        return self._state
+
     def publish(self, publications: Sequence[Publication]) -> float:
         self.told += [f"Kafka has {one.partition.database}" for one in publications]
         return self.clock.now

@@ -89,6 +89,8 @@ _LOGIN_FIXES = {
     "is not permitted to log in": "as a superuser: ALTER ROLE {user} LOGIN",
     "permission denied for database": "as its owner: GRANT CONNECT ON DATABASE {database} TO {user}",
     'FATAL: role "': "as a superuser: CREATE ROLE {user} LOGIN REPLICATION",
+    "is not currently accepting connections": "as a superuser: ALTER DATABASE {database}"
+    " ALLOW_CONNECTIONS true",
     'FATAL: database "': "correct database.dbname; to list the databases: psql -l",
 }
 _WORDS: Mapping[str, tuple[ErrorCode, str]] = {

@@ -24,15 +24,21 @@ def identifier(name: str) -> str:
 
 
 def slot_name(settings: Values, saved: Mapping[str, object] | None = None) -> str:
-    """Return the slot of the settings, else of the saved position, else the pipeline's own."""
-    given = settings["slot.name"] or (saved or {}).get("slot")
-    return str(given) if given else own_slot(settings.text("name"))
+    """Return the slot of the settings, else of the saved position, else the pipeline's own.
+
+    Of a pipeline of several databases: that of the saved position, else one that ends with the database.
+    """
+    given, kept = settings["slot.name"], (saved or {}).get("slot")
+    if settings["database.names"] is None:
+        return str(given or kept or own_slot(settings.text("name")))
+    whose = f"{settings.text('name')}/{settings.text('database.dbname')}"
+    return str(kept) if kept else own_slot(whose, "wrackline_" if given is None else f"{given}_")
 
 
-def own_slot(pipeline: str) -> str:
+def own_slot(pipeline: str, begins: str = "wrackline_") -> str:
     """Make a slot's name from a pipeline's: unique for each, by a checksum where the letters do not fit."""
-    made = "wrackline_" + re.sub("[^a-z0-9_]", "_", pipeline.lower())
-    plain = made == f"wrackline_{pipeline}" and not _LIKE_A_CHECKSUM.search(made)
+    made = begins + re.sub("[^a-z0-9_]", "_", pipeline.lower())
+    plain = made == f"{begins}{pipeline}" and not _LIKE_A_CHECKSUM.search(made)
     if plain and len(made) <= _LONGEST_SLOT:
         return made
     told_apart = f"_{zlib.crc32(pipeline.encode()):08x}"
