@@ -178,7 +178,7 @@ def _log(log: Side | WracklineError) -> Iterator[Text]:
         yield Text.assemble(
             ("log", "bold"), f"     {database}: {behind} behind{late}{waits}", (soon, "yellow")
         )
-        if its["error"]:
+        if its.get("error"):
             yield Text.assemble("        ", (f"{its['state']}: {error_text(its['error'])}", "bold red"))
         for why, tables in its.get("left_out", {}).items():
             more = tables["count"] - len(tables["tables"])

@@ -85,7 +85,7 @@ def _panel(name: str, kind: str, database: Document, past: Series, at_ms: int, *
         _retention(database),
         log_advice(kind, database, silent=silent),
         _forecast(database, past),
-        database["error"],
+        database.get("error"),
     )
 
 

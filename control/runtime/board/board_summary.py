@@ -95,9 +95,9 @@ def table_error(table: Document) -> Document | None:
 def database_errors(half: HalfBoard) -> Mapping[str, Document]:
     """Return the errors of single databases, by name, where a half has several."""
     return {
-        name: database["error"]
+        name: error
         for name, database in half.report.get("databases", {}).items()
-        if database["error"]
+        if (error := database.get("error"))
     }
 
 

@@ -111,8 +111,8 @@ class PipelineStatus:
             yield _exit_code(self.target["error"])
         if isinstance(self.log, Mapping):
             for database in self.log["databases"].values():
-                if database["error"]:
-                    yield _exit_code(database["error"])
+                if error := database.get("error"):
+                    yield _exit_code(error)
 
 
 def gather_status(pipeline: Pipeline) -> PipelineStatus:

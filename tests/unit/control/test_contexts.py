@@ -15,7 +15,12 @@ from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.group.group_connectors import OPEN_COORDINATOR
 from wrackline.control.runtime.rest.contexts import app_routes, context_routes
 from wrackline.control.runtime.rest.contexts.metrics_document import metrics_document
-from wrackline.control.runtime.rest.contexts.state_document import GET_STATE, STATE_FILE, state_document
+from wrackline.control.runtime.rest.contexts.state_document import (
+    GET_STATE,
+    STATE_FILE,
+    TableLines,
+    state_document,
+)
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
@@ -68,13 +73,60 @@ def state(
         known[Half.SOURCE].tables[ORDERS] = source_table(ORDERS, **source)
     if target is not None:
         known[Half.TARGET].tables[ORDERS] = target_table(**target)
-    return state_document("shop", known, standing, now_ms())
+    return written(known, standing, TableLines(GET_STATE))
+
+
+def written(
+    halves: Mapping[Half, HalfBoard],
+    standing: ConnectorState,
+    lines: TableLines,
+) -> dict[str, Any]:
+    """The document as it is sent."""
+    sent: dict[str, Any] = orjson.loads(
+        orjson.dumps(state_document("shop", halves, standing, now_ms(), GET_STATE, lines))
+    )
+    return sent
 
 
 def of_table(source: Mapping[str, Any] | None, target: Mapping[str, Any] | None = None) -> Document:
     (only,) = state(source, target)["tables"]
     found: Document = only
     return found
+
+
+def test_lines_that_are_kept_say_what_new_ones_would() -> None:
+    halves, lines = both(half(), half(target="iceberg")), TableLines(GET_STATE)
+    sources, targets = (halves[one].tables for one in (Half.SOURCE, Half.TARGET))
+
+    def same() -> list[dict[str, Any]]:
+        kept = written(halves, RUNS, lines)
+        fresh = written(halves, RUNS, TableLines(GET_STATE))
+        for one in (*kept["tables"], *fresh["tables"]):
+            one["freshness_ms"] = one["freshness_ms"] is not None
+        assert kept == fresh
+        found: list[dict[str, Any]] = kept["tables"]
+        return found
+
+    assert same() == []
+    sources[ORDERS], targets[ORDERS] = source_table(ORDERS), target_table()
+    sources["shop.public.other"] = source_table("shop.public.other")
+    assert [one["table"] for one in same()] == ["orders", "other"]
+    sources[ORDERS] = source_table(ORDERS, state="snapshotting", percent=7)
+    assert [one["percent"] for one in same()] == [7, None]
+    targets[ORDERS] = target_table(current=True)
+    report = dict(halves[Half.TARGET].report)
+    halves[Half.TARGET].report = {**report, "through_ms": now_ms() - 5_000}
+    assert [one["freshness_ms"] for one in same()] == [True, False]
+    assert 5_000 <= written(halves, RUNS, lines)["tables"][0]["freshness_ms"] < 60_000
+    error = {"code": "x.y", "kind": "Transient", "sentence": "s", "hint": "h"}
+    halves[Half.TARGET].report = {**report, "error": error}
+    assert [one["state"] for one in same()] == ["FAILING"] * 2, "an error of the target is each table's"
+    halves[Half.TARGET].report = report
+    assert [one["state"] for one in same()] == ["SNAPSHOTTING", "REPLICATING"]
+    sources[ORDERS] = source_table(ORDERS, state="gone")
+    assert [one["table"] for one in same()] == ["other"]
+    del sources["shop.public.other"]
+    assert same() == []
 
 
 def test_it_has_every_field_that_the_document_prints() -> None:

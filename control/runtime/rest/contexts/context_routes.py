@@ -28,6 +28,7 @@ from wrackline.control.runtime.rest.contexts.state_document import (
     GET_STATE,
     STATE_FILE,
     StateWords,
+    TableLines,
     state_document,
 )
 from wrackline.control.runtime.rest.model.answer import Answer
@@ -48,6 +49,7 @@ NO_GENERATION = define(
     " numbered in the order of GET /connectors/{name}/offsets",
 )
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
+_MOST_LINES: Final = 64  # pipelines whose tables' lines are kept
 
 
 class PipelineKinds(Protocol):
@@ -161,10 +163,14 @@ def _add_positions(made: APIRouter, positions: "_Positions", check: Any) -> None
 class _States:
     def __init__(self, crew: Connectors, boards: Boards) -> None:
         self._crew, self._boards = crew, boards
+        self._lines: dict[tuple[str, StateWords], TableLines] = {}
 
     def state(self, name: str, words: StateWords) -> dict[str, Any]:
         with self._board(name) as board:
-            return state_document(name, board.halves, self._crew.standing(name), now_ms(), words)
+            if (name, words) not in self._lines and len(self._lines) >= _MOST_LINES:
+                self._lines.clear()
+            lines = self._lines.setdefault((name, words), TableLines(words))
+            return state_document(name, board.halves, self._crew.standing(name), now_ms(), words, lines)
 
     def metrics(self, name: str) -> dict[str, Any]:
         with self._board(name) as board:

@@ -10,8 +10,10 @@ so a paused table is REPLICATING and `paused`.  The document has no place for an
 each table has it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
+
+import orjson
 
 from wrackline.control.runtime.board.board_summary import late_ms
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
@@ -39,14 +41,65 @@ GET_STATE: Final = StateWords("OK", "FAILING", "SNAPSHOTTING", "REPLICATING")
 STATE_FILE: Final = StateWords("OK", "ERROR", "SNAPSHOT", "REPLICATE")  # of the route …/pipelines/{p}/state
 
 
+class _TableLine(NamedTuple):
+    """What both halves report of a table, and its JSON up to its age; without any it is left out."""
+
+    source: Document | None
+    target: Document | None
+    head: bytes
+    is_current: bool  # its age is that of the whole target
+
+
+class TableLines:
+    """Keeps the JSON of a pipeline's tables while their reports are the same; any thread may ask.
+
+    Of ten thousand tables few change between two questions, and to write them takes longer than all else.
+    """
+
+    def __init__(self, words: StateWords) -> None:
+        self._words, self._lines = words, dict[str, _TableLine]()
+        self._of_target: Document | None = None
+
+    def json(
+        self, halves: Mapping[Half, HalfBoard], of_target: Document | None, at_ms: int
+    ) -> orjson.Fragment:
+        """Return the list of tables."""
+        sources, target = halves[Half.SOURCE].tables, halves[Half.TARGET]
+        targets, through = target.tables, target.report.get("through_ms")
+        before = self._lines if of_target == self._of_target else {}
+        now, parts = dict[str, _TableLine](), list[bytes]()
+        shared = b"null}" if through is None else b"%d}" % max(0, at_ms - through)
+        for key in sorted(sources.keys() | targets.keys()):
+            read, merged, line = sources.get(key), targets.get(key), before.get(key)
+            if line is None or line[0] is not read or line[1] is not merged:
+                line = self._line(key, read, merged, of_target)
+            now[key] = line
+            if line[3] and through is not None:
+                parts.append(line[2] + shared)
+            elif line[2]:
+                parts.append(line[2] + orjson.dumps(late_ms(target, key, at_ms)) + b"}")
+        self._lines, self._of_target = now, of_target
+        return orjson.Fragment(b"[" + b",".join(parts) + b"]")
+
+    def _line(
+        self, key: str, source: Document | None, target: Document | None, of_target: Document | None
+    ) -> _TableLine:
+        said = _said(key, source, target, of_target, self._words)
+        if said is None:
+            return _TableLine(source, target, b"", is_current=False)
+        head = orjson.dumps(said)[:-1] + b',"freshness_ms":'
+        return _TableLine(source, target, head, is_current=bool((target or {}).get("current")))
+
+
 def state_document(
     name: str,
     halves: Mapping[Half, HalfBoard],
     standing: ConnectorState,
     at_ms: int,
-    words: StateWords = GET_STATE,
+    words: StateWords,
+    lines: TableLines,
 ) -> dict[str, Any]:
-    """Return the state of a pipeline and of its tables."""
+    """Return the state of a pipeline and of its tables, whose lines the caller keeps for these words."""
     source, target = (
         _half_error(name, half, halves[half], one, at_ms)
         for half, one in ((Half.SOURCE, standing), (Half.TARGET, standing.target))
@@ -57,7 +110,7 @@ def state_document(
         "sourceError": _error(source),
         "targetState": words.fine if target is None else words.wrong,
         "targetError": _error(target),
-        "tables": list(_tables(halves, target, at_ms, words)),
+        "tables": lines.json(halves, target, at_ms),
         "as_of_ms": max(heard, default=None),
         "silent": [half.value for half in Half if halves[half].is_silent(at_ms)],
     }
@@ -85,31 +138,31 @@ def _half_error(
     return None
 
 
-def _tables(
-    halves: Mapping[Half, HalfBoard], of_target: Document | None, at_ms: int, words: StateWords
-) -> Iterator[dict[str, Any]]:
-    sources, targets = halves[Half.SOURCE].tables, halves[Half.TARGET].tables
-    for key in sorted(sources.keys() | targets.keys()):
-        source, target = sources.get(key), targets.get(key)
-        read, merged = source or {}, target or {}
-        if read.get("state") == "gone":
-            continue
-        error = read.get("reason") or merged.get("error") or of_target
-        is_reading = read.get("state") in _READING
-        state = words.wrong if error else words.reading if is_reading else words.replicating
-        database, schema, table = table_name(key, source)
-        yield {
-            "database": database,
-            "schema": schema,
-            "table": table,
-            "state": state,
-            "error": _error(error),
-            "source": read.get("state"),
-            "target": merged.get("standing"),
-            "paused": "paused" in (read.get("state"), merged.get("standing")),
-            "freshness_ms": late_ms(halves[Half.TARGET], key, at_ms),
-            "percent": read.get("percent"),
-        }
+def _said(
+    key: str,
+    source: Document | None,
+    target: Document | None,
+    of_target: Document | None,
+    words: StateWords,
+) -> dict[str, Any] | None:
+    """Return what is said of a table but for its age; None: the source has dropped it."""
+    read, merged = source or {}, target or {}
+    if read.get("state") == "gone":
+        return None
+    error = read.get("reason") or merged.get("error") or of_target
+    is_reading = read.get("state") in _READING
+    database, schema, table = table_name(key, source)
+    return {
+        "database": database,
+        "schema": schema,
+        "table": table,
+        "state": words.wrong if error else words.reading if is_reading else words.replicating,
+        "error": _error(error),
+        "source": read.get("state"),
+        "target": merged.get("standing"),
+        "paused": "paused" in (read.get("state"), merged.get("standing")),
+        "percent": read.get("percent"),
+    }
 
 
 def _error(error: Document | None) -> dict[str, Any] | None:
