@@ -12,7 +12,6 @@ repaired it, nobody has to start its neighbours again.
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
@@ -41,6 +40,7 @@ class _Apart:
     at: float  # the moment from which it may be opened
     state: OffsetsState | None = None  # where it is; None: as Kafka has it by then
     opening: Future[PartitionRun] | None = None
+    closing: Future[None] | None = None  # of what ran before: a server that does not answer holds it up
 
 
 @dataclass(slots=True)
@@ -80,7 +80,8 @@ class Lanes:
         for partition, one in self._apart.items():
             if one.opening is not None or one.at > now or under_way == _AT_ONCE:
                 continue
-            if flight is None or not flight.moves(partition):
+            closed = one.closing is None or one.closing.done()
+            if closed and (flight is None or not flight.moves(partition)):
                 one.opening = background.start_call(partial(self._open, partition, one.state), "open")
                 under_way += 1
 
@@ -91,8 +92,9 @@ class Lanes:
 
     @property
     def due(self) -> float:
-        """The moment from which another partition may be opened."""
-        return min((one.at for one in self._apart.values() if one.opening is None), default=inf)
+        """The next moment from which another partition may be opened; what waits for others has none."""
+        now = self.clock()
+        return min((one.at for one in self._apart.values() if one.at > now), default=inf)
 
     @property
     def over(self) -> bool:
@@ -106,10 +108,13 @@ class Lanes:
     def suffers(self, lane: PartitionRun, error: Own) -> None:
         """Close a partition after an error of its own, and open it later; raise where it has no neighbour."""
         self.running.remove(lane)
-        with suppress(WracklineError):
-            lane.close()
         self.opener.closed(lane.partition)
+        closing = background.start_call(lane.close, "close")
+        if len(self.opener.partitions()) == 1:
+            closing.exception()  # a task that begins again finds its log free
         self._suffers(lane.partition, error)
+        if lane.partition in self._apart:
+            self._apart[lane.partition].closing = closing
 
     def progressed(self, partition: SourcePartition) -> None:
         """Note that Kafka has something of a partition: its next failure is a first one."""
