@@ -84,7 +84,7 @@ class TableLines:
     def _line(
         self, key: str, source: Document | None, target: Document | None, of_target: Document | None
     ) -> _TableLine:
-        said = _said(key, source, target, of_target, self._words)
+        said = _table_document(key, source, target, of_target, self._words)
         if said is None:
             return _TableLine(source, target, b"", is_current=False)
         head = orjson.dumps(said)[:-1] + b',"freshness_ms":'
@@ -138,7 +138,7 @@ def _half_error(
     return None
 
 
-def _said(
+def _table_document(
     key: str,
     source: Document | None,
     target: Document | None,
