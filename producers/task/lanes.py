@@ -48,7 +48,7 @@ class Lanes:
     """The partitions of one session; only the task's thread calls it."""
 
     opener: PartitionOpener
-    committed: Callable[[], OffsetsState]  # read from Kafka, in an opening's thread
+    committed: Callable[[SourcePartition], OffsetsState]  # read from Kafka, in an opening's thread
     witness: TaskObserver
     limits: TaskLimits
     clock: Callable[[], float]
@@ -89,10 +89,16 @@ class Lanes:
         """Whether each partition runs, or was tried at least once."""
         return self._apart.keys() <= self._retries.keys() | self._failed.keys()
 
-    @property
-    def due(self) -> float:
-        """The moment from which another partition may be opened."""
-        return min((one.at for one in self._apart.values() if one.opening is None), default=inf)
+    def due(self, flight: RunningCommit | None) -> float:
+        """Return the moment from which another partition may be opened; inf: something must end first."""
+        if sum(one.opening is not None for one in self._apart.values()) == _AT_ONCE:
+            return inf
+        waiting = (
+            one.at
+            for partition, one in self._apart.items()
+            if one.opening is None and (flight is None or not flight.moves(partition))
+        )
+        return min(waiting, default=inf)
 
     @property
     def over(self) -> bool:
@@ -130,7 +136,10 @@ class Lanes:
         except (WracklineError, ReopenError) as error:
             self._suffers(partition, error)
         else:
-            self._runs(lane)
+            try:
+                self._runs(lane)
+            except WracklineError as error:
+                self.suffers(lane, error)
 
     def _runs(self, lane: PartitionRun) -> None:
         self.running.append(lane)
@@ -155,6 +164,7 @@ class Lanes:
             except WracklineError as given_up:
                 error, repairable = given_up, False
             else:
+                self._failed.pop(partition, None)  # if it fails once more, that is told once more
                 wait_s = self.limits.wait_before(after.tries, self.chance())
                 self._apart[partition] = _Apart(self.clock() + wait_s)
                 self._tell(partition, Health.RECOVERING, error)
@@ -172,7 +182,7 @@ class Lanes:
             self.witness.database(partition, health, error)
 
     def _open(self, partition: SourcePartition, state: OffsetsState | None) -> PartitionRun:
-        return self.opener.open(partition, self.committed() if state is None else state)
+        return self.opener.open(partition, self.committed(partition) if state is None else state)
 
 
 def _close_late(opening: Future[PartitionRun]) -> None:

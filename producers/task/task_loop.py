@@ -127,7 +127,7 @@ class Task:
         """
         running = lanes.running
         dues = (lane.due(publishes=flight is None) for lane in running)
-        due = min(min(dues, default=inf), lanes.due) - self._clock()
+        due = min(min(dues, default=inf), lanes.due(flight)) - self._clock()
         patience = self._limits.slice if len(running) == 1 else self._limits.slice_beside_others
         return max(0.0, min(patience, due)) / max(1, len(running))
 
@@ -188,15 +188,21 @@ class Task:
         if pause > self._limits.longest_pause:
             raise PAUSED(seconds=pause)
         reach("before_confirm")
-        for lane in lanes.running:
-            lane.confirm(flight.confirmable_of(lane))  # INV-1
+        for lane in list(lanes.running):
+            try:
+                lane.confirm(flight.confirmable_of(lane))  # INV-1
+            except WracklineError as error:
+                lanes.suffers(lane, error)
         self._progressed = True
         self._witness.published(flight.publications, self._publisher.commit_seconds)
         for publication in flight.publications:
             lanes.progressed(publication.partition)
-        for lane in lanes.running:
+        for lane in list(lanes.running):
             lane.existing.took(flight.bytes_of(lane), ended - flight.began)
-            lane.existing.saved()
+            try:
+                lane.existing.saved()
+            except ReopenError as wish:
+                lanes.suffers(lane, wish)
 
 
 def _wake(lane: PartitionRun, ended: Future[float]) -> None:
