@@ -66,6 +66,7 @@ class Publisher:
         self._identity, self._client, self._slot, self._topics = identity, client, slot, topics
         self._admin, self._generation, self._clock = admin, generation, clock
         self._session: _PublisherSession | None = None
+        self._last: dict[SourcePartition, int] = {}  # transaction of each since the start
         self._left_open = False  # a transaction of ours may wait for its end
 
     @property
@@ -102,14 +103,23 @@ class Publisher:
             for key, offset in state.positions.items()
             if key.database is not None
         }
+        self._last = {}
         self._session = _PublisherSession(
             transactor, max(ours, default=offsets_records.OUTSIDE_ANY_TRANSACTION), previous
         )
         return state
 
-    def committed(self) -> OffsetsState:
-        """Read what was committed, beside a transaction that may run; on any thread."""
-        return self._read(fenced=False)
+    def committed(self, partition: SourcePartition) -> OffsetsState:
+        """Read what was committed of a partition, beside others' transaction that may run; on any thread.
+
+        Kafka answers a commit before readers see it, and an older position would be published from again.
+        """
+        last = self._last.get(partition)
+        state = self._read(fenced=False)
+        offset = state.resume(self._identity.connector, partition)
+        if last is not None and (offset is None or offset.n < last):
+            raise offsets_topic.HIDDEN(topic=self._slot.topic, partition=self._slot.partition)
+        return state
 
     def _read(self, *, fenced: bool) -> OffsetsState:
         reader = self._client.reader(self._identity)
@@ -141,6 +151,7 @@ class Publisher:
                 self._blame(publications, error)
             raise
         session.n = n
+        self._last |= {publication.partition: n for publication in publications}
         self._history_times |= {key: moment for _, key, _ in kept if key is not None}
         session.previous |= {self._key(p): canonical_json(p.position.saved()) for p in publications}
         if session.transactor.doubtful:

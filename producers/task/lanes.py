@@ -48,7 +48,7 @@ class Lanes:
     """The partitions of one session; only the task's thread calls it."""
 
     opener: PartitionOpener
-    committed: Callable[[], OffsetsState]  # read from Kafka, in an opening's thread
+    committed: Callable[[SourcePartition], OffsetsState]  # read from Kafka, in an opening's thread
     witness: TaskObserver
     limits: TaskLimits
     clock: Callable[[], float]
@@ -135,7 +135,10 @@ class Lanes:
         except (WracklineError, ReopenError) as error:
             self._suffers(partition, error)
         else:
-            self._runs(lane)
+            try:
+                self._runs(lane)
+            except WracklineError as error:
+                self.suffers(lane, error)
 
     def _runs(self, lane: PartitionRun) -> None:
         self.running.append(lane)
@@ -160,6 +163,7 @@ class Lanes:
             except WracklineError as given_up:
                 error, repairable = given_up, False
             else:
+                self._failed.pop(partition, None)  # if it fails once more, that is told once more
                 wait_s = self.limits.wait_before(after.tries, self.chance())
                 self._apart[partition] = _Apart(self.clock() + wait_s)
                 self._tell(partition, Health.RECOVERING, error)
@@ -177,7 +181,7 @@ class Lanes:
             self.witness.database(partition, health, error)
 
     def _open(self, partition: SourcePartition, state: OffsetsState | None) -> PartitionRun:
-        return self.opener.open(partition, self.committed() if state is None else state)
+        return self.opener.open(partition, self.committed(partition) if state is None else state)
 
 
 def _close_late(opening: Future[PartitionRun]) -> None:

@@ -120,6 +120,7 @@ class SourcePartitionOpener:
         self._turns = Semaphore(reading.limits.readers)  # of all partitions' readers together
         self._start = self._named()  # with `always` rows are read once a start, however often a log is opened
         self._opened: dict[SourcePartition, Cutter] = {}
+        self._closed: dict[SourcePartition, tuple[Collection[str], Collection[str]]] = {}  # what it wrote to
         self._interleavers = WeakValueDictionary[SourcePartition, Interleaver]()  # their windows are large
         self._refused: dict[str, WracklineError] = {}
         self._positions: dict[SourcePartition, Saved | None] = {}  # where each log was last opened
@@ -148,10 +149,11 @@ class SourcePartitionOpener:
 
     def refuse(self, topic: str, error: WracklineError) -> None:
         """Leave out the table, or the messages, of a topic that Kafka refuses when its log is opened next."""
-        cutters = self._opened.values()
-        if any(topic in cutter.message_topics for cutter in cutters):
+        known = [*self._closed.values()]
+        known += ((one.message_topics, one.topics) for one in self._opened.copy().values())
+        if any(topic in messages for messages, _ in known):
             self._reading.tell(MESSAGES_REFUSED(topic=topic, reason=error.sentence, code=error.code))
-        elif not any(topic in cutter.topics for cutter in cutters):
+        elif not any(topic in topics for _, topics in known):
             raise error
         self._refused[topic] = error
 
@@ -161,7 +163,9 @@ class SourcePartitionOpener:
 
     def closed(self, partition: SourcePartition) -> None:
         """Forget what was read of a partition and not given to Kafka: its log was closed."""
-        self._opened.pop(partition, None)
+        cutter = self._opened.pop(partition, None)
+        if cutter is not None:  # a commit that runs may still be refused because of them
+            self._closed[partition] = (frozenset(cutter.message_topics), frozenset(cutter.topics))
 
     def begins_anew(self, partition: SourcePartition, error: WracklineError) -> bool:
         """Note that a log is lost, if the settings then begin a new one and it was not just begun so."""

@@ -54,8 +54,10 @@ class PartitionRun:
 
     def close(self) -> None:
         """Close the readers, and give the log back."""
-        self.existing.close()
-        self.stream.close()
+        try:
+            self.existing.close()
+        finally:
+            self.stream.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ GIVEN_UP = define(
     hint="repair the cause, which wrackline errors {code} explains, and start the task again: in a worker,"
     " POST /connectors/<name>/restart; without one, wrackline run <pipeline.toml>",
 )
-_OUTAGES = frozenset({"kafka", "registry"})  # how the codes of such errors begin
+_OUTAGES = frozenset({"kafka", "offsets", "registry"})  # how the codes of such errors begin
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,15 +188,21 @@ class Task:
         if pause > self._limits.longest_pause:
             raise PAUSED(seconds=pause)
         reach("before_confirm")
-        for lane in lanes.running:
-            lane.confirm(flight.confirmable_of(lane))  # INV-1
+        for lane in list(lanes.running):
+            try:
+                lane.confirm(flight.confirmable_of(lane))  # INV-1
+            except WracklineError as error:
+                lanes.suffers(lane, error)
         self._progressed = True
         self._witness.published(flight.publications, self._publisher.commit_seconds)
         for publication in flight.publications:
             lanes.progressed(publication.partition)
-        for lane in lanes.running:
+        for lane in list(lanes.running):
             lane.existing.took(flight.bytes_of(lane), ended - flight.began)
-            lane.existing.saved()
+            try:
+                lane.existing.saved()
+            except ReopenError as wish:
+                lanes.suffers(lane, wish)
 
 
 def _wake(lane: PartitionRun, ended: Future[float]) -> None:

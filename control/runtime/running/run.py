@@ -213,7 +213,7 @@ def _begin(
         try:
             _survey(plugin, values, source, partition, narration, log)
         except WracklineError as error:
-            if len(partitions) == 1:
+            if len(partitions) == 1 or error.code == TOO_MANY.code:  # a limit on the whole pipeline
                 raise
             narration.database(partition, Health.RECOVERING, error)  # the others need not wait for it
     ownership = ownership_of(values)

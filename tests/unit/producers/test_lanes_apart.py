@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import cast
 
 import pytest
@@ -15,11 +16,14 @@ from tests.fakes.ticking import Ticking
 from tests.fakes.wire import Registry
 from wrackline.producers.contract.first_reads import NO_READS
 from wrackline.producers.contract.source_plugin import MarkKind, Surroundings
-from wrackline.producers.contract.steps import Batch, Fault
+from wrackline.producers.contract.steps import Batch, Fault, Position
 from wrackline.producers.cutting.cutter import CutPolicy, Publication
 from wrackline.producers.cutting.table_topics import TableTopics
+from wrackline.producers.kafka.failures import TopicRefusedError
 from wrackline.producers.kafka.publisher import Publisher
-from wrackline.producers.task.partition_opener import SnapshotOptions, SourcePartitionOpener
+from wrackline.producers.task.lanes import Lanes
+from wrackline.producers.task.partition_opener import PartitionOpener, SnapshotOptions, SourcePartitionOpener
+from wrackline.producers.task.partition_run import PartitionRun
 from wrackline.producers.task.task_limits import Clocks, TaskLimits
 from wrackline.producers.task.task_loop import Task
 from wrackline.producers.task.task_observers import Health
@@ -42,6 +46,8 @@ class World:
 
     troubles: dict[str, list[WracklineError]] = field(default_factory=dict)  # at polls, in order
     limits: TaskLimits = field(default_factory=lambda: TaskLimits(longest_wait=0.0))
+    unheard: dict[str, list[WracklineError]] = field(default_factory=dict)  # at confirmations, in order
+    recovers: threading.Event = field(default_factory=threading.Event)  # a database does
     seen: list[tuple[str, str]] = field(default_factory=list)  # database and health
     rows: dict[str, int] = field(default_factory=lambda: {"good": 0, "odd": 0})  # that Kafka has
     positions: dict[PositionKey, Offset] = field(default_factory=dict)
@@ -93,6 +99,11 @@ class World:
                     raise world.troubles[name].pop(0)
                 return super().poll(deadline)
 
+            def confirm(self, position: Position) -> None:
+                if world.unheard.get(name):
+                    raise world.unheard[name].pop(0)
+                super().confirm(position)
+
         return Troubled(database, *given)  # type: ignore[arg-type]  # as the source gives them
 
     # what a publisher is
@@ -100,7 +111,8 @@ class World:
     def start(self) -> OffsetsState:
         return OffsetsState(dict(self.positions), {}, ())
 
-    def committed(self) -> OffsetsState:
+    def committed(self, partition: SourcePartition) -> OffsetsState:
+        del partition
         state = OffsetsState(dict(self.positions), {}, ())
         self.reads.append(state)
         return state
@@ -125,13 +137,15 @@ class World:
     def database(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
         assert (error is None) == (health is Health.RUNNING)
         self.seen.append((partition.database, health.value))
+        if health is Health.RECOVERING:
+            self.recovers.set()
         self._look()
 
     def resumed(self, state: OffsetsState) -> None:
         """What was committed is known."""
 
     def fault(self, partition: SourcePartition, fault: Fault) -> None:
-        raise AssertionError(f"{fault} of {partition}")
+        assert "refused" in fault.error.code or fault.error.code == DENIED.code, f"{fault} of {partition}"
 
     def published(self, publications: Sequence[Publication], commit_seconds: float) -> None:
         del publications, commit_seconds
@@ -208,3 +222,51 @@ def test_a_log_is_not_opened_again_while_a_commit_may_still_move_it() -> None:
     world.run(has_all)
     assert ("odd", "recovering") in world.seen
     assert world.rows == {"good": ROWS, "odd": ROWS}
+
+
+def test_a_confirmation_that_does_not_arrive_is_its_own_databases_error() -> None:
+    world = World(positions=start_at_zero())
+    world.unheard["odd"] = [AWAY(database="odd")]
+    world.run(lambda one: has_all(one) and ("odd", "recovering") in one.seen)
+    assert world.rows == {"good": ROWS, "odd": ROWS}
+    assert world.seen.count(("task", "starting")) == 1, "the others' session is the same"
+
+
+def test_a_topic_that_kafka_refuses_is_known_though_its_log_was_closed_meanwhile() -> None:
+    world = World(positions=start_at_zero())
+    refused = threading.Event()
+
+    def commit() -> None:
+        if not refused.is_set() and ("task", "running") in world.seen:
+            refused.set()
+            world.troubles["odd"] = [AWAY(database="odd")]
+            world.recovers.wait(10)
+            raise TopicRefusedError("server.odd.public.orders", DENIED(database="odd"))
+
+    world.committing = commit
+    world.run(lambda one: one.rows["good"] >= ROWS)
+    assert refused.is_set()
+    assert world.rows["good"] == ROWS
+
+
+def test_a_loop_does_not_spin_for_a_database_that_nothing_can_open_yet() -> None:
+    partitions = [SourcePartition("server", str(number)) for number in range(9)]
+    leave = threading.Event()
+
+    class Opener:
+        def partitions(self) -> Sequence[SourcePartition]:
+            return partitions
+
+        def open(self, partition: SourcePartition, state: OffsetsState) -> PartitionRun:
+            del state
+            leave.wait(20)
+            raise AWAY(database=partition.database)
+
+    world = World()
+    lanes = Lanes(
+        cast("PartitionOpener", Opener()), world.committed, world, world.limits, lambda: 1.0, lambda: 0.5
+    )
+    lanes.begin(world.start())
+    lanes.turn(None)
+    assert lanes.due == inf, "eight are being opened, and the ninth waits for one of them"
+    leave.set()

@@ -414,3 +414,19 @@ def test_without_a_history_nothing_goes_there(kafka: Kafka) -> None:
     publisher = kafka.started()
     publisher.publish([publication(5)])
     assert kafka.events == [("server.a", b"k", b"v")]
+
+
+def test_what_was_committed_is_not_read_before_kafka_shows_it(kafka: Kafka) -> None:
+    """Kafka answers a commit before its readers see it: an older position would be published from again."""
+    publisher = kafka.started()
+    publisher.publish([publication(5)])
+    shown = list(kafka.log)
+    publisher.publish([publication(9)])
+    newest, kafka.log = kafka.log, shown
+    with pytest.raises(Transient, match=r"offsets\.hidden"):
+        publisher.committed(A)
+    assert publisher.committed(B), "nothing of it was committed since the start"
+    kafka.log = newest
+    found = publisher.committed(A).resume("shop", A)
+    assert found is not None
+    assert found.position == place(9)
