@@ -159,7 +159,7 @@ class SourcePartitionOpener:
 
     def over(self, state: OffsetsState) -> bool:
         """Return whether the pipeline ends after reading rows, and all of them were read."""
-        return self._reading.first.mode.ends and all(self._over(one, state) for one in self._partitions)
+        return self._reading.first.mode.ends and all(self._is_over(one, state) for one in self._partitions)
 
     def closed(self, partition: SourcePartition) -> None:
         """Forget what was read of a partition and not given to Kafka: its log was closed."""
@@ -294,8 +294,13 @@ class SourcePartitionOpener:
         )
         return kept.anew(position)
 
-    def _over(self, partition: SourcePartition, state: OffsetsState) -> bool:
-        tables = self._source.tables(partition)
+    def _is_over(self, partition: SourcePartition, state: OffsetsState) -> bool:
+        try:
+            tables = self._source.tables(partition)
+        except WracklineError:
+            if len(self._partitions) == 1:
+                raise
+            return False  # its own lane meets the error, and the others need not wait
         kept = self._resume_state(partition, state, tables)
         return kept.over(self._reading.first.request_at_start(tables, kept.met, self._start))
 

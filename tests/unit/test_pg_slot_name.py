@@ -1,13 +1,17 @@
 """The slot of a pipeline that names none."""
 
 import string
+from contextlib import closing
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.integration.postgres.world import settings_of
+from wrackline.control.runtime.ground.pipeline_access import surroundings
 from wrackline.producers.sources.postgres.connect.quoting import own_slot, slot_name
+from wrackline.producers.sources.postgres.plugin import PLUGIN
+from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.settings.settings_registry import Values
 
 NAMES = st.text(string.ascii_letters + string.digits + "._-", min_size=1, max_size=100)
@@ -76,3 +80,24 @@ def test_names_of_databases_that_cannot_be_are_refused(names: str) -> None:
 def test_one_database_and_several_exclude_each_other() -> None:
     with pytest.raises(AssertionError, match=r"settings\.exclusive"):
         settings(**{"database.names": "crm"})
+
+
+@pytest.mark.parametrize(
+    ("names", "naming", "why"),
+    [
+        ("shop,crm", "debezium", "leaves the database out"),
+        ("shop.eu,shop_eu", "wrackline", "shop.eu and shop_eu"),
+        ("shop eu,shop_eu", "wrackline", "shop eu and shop_eu"),
+    ],
+)
+def test_databases_whose_tables_would_share_a_topic_are_refused(names: str, naming: str, why: str) -> None:
+    given = settings(**{"database.dbname": "", "database.names": names, "topic.naming": naming})
+    with pytest.raises(OperatorNeeded, match=why) as told:
+        PLUGIN.open(given, surroundings())
+    assert told.value.code == "pg.databases_share_topics"
+
+
+def test_one_database_by_name_may_have_any_naming() -> None:
+    given = settings(**{"database.dbname": "", "database.names": "shop", "topic.naming": "debezium"})
+    with closing(PLUGIN.open(given, surroundings())) as source:
+        assert [one.database for one in source.partitions()] == ["shop"]

@@ -17,7 +17,9 @@ from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.producers.sources.postgres.stream import PgStream
 from wrackline.producers.sources.postgres.trials import PgTrials
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.language.findings import ColumnSupport, Finding
+from wrackline.schemas.pipelines.publication_settings import naming_of
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
 
@@ -29,14 +31,21 @@ NOT_NAMED = define(
 )
 
 
+SAME_TOPICS = define(
+    "pg.databases_share_topics",
+    OperatorNeeded,
+    "tables of several databases would share a topic: {why}",
+    hint="read each database in a pipeline of its own, with a topic.prefix of its own",
+)
+
+
 class PgDatabases:
     """Databases with valid settings."""
 
     def __init__(self, settings: Values, around: Surroundings) -> None:
-        made = [
-            PgSource(settings.replaced({"database.dbname": name}), around)
-            for name in settings.listed("database.names")
-        ]
+        names = settings.listed("database.names")
+        _refuse_same_topics(names, naming_of(settings))
+        made = [PgSource(settings.replaced({"database.dbname": name}), around) for name in names]
         self._sources = {partition: source for source in made for partition in source.partitions()}
 
     def partitions(self) -> Sequence[SourcePartition]:
@@ -158,3 +167,13 @@ class PgDatabases:
             names = ", ".join(known.database for known in self._sources)
             raise NOT_NAMED(database=partition.database, names=names)
         return source
+
+
+def _refuse_same_topics(names: Sequence[str], naming: Naming) -> None:
+    if len(names) > 1 and naming.parts < 4:
+        raise SAME_TOPICS(why=f'topic.naming = "{naming.value}" leaves the database out')
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(naming.part(name).replace(".", "_"), name)  # Kafka takes both for one
+        if other != name:
+            raise SAME_TOPICS(why=f"{other} and {name} are written alike in a topic's name")
