@@ -59,12 +59,12 @@ class Kafka:
 
 
 def desk(
-    kafka: Kafka, naming: Naming, anew: Callable[..., Saved] = lambda saved, newest: saved or newest
+    kafka: Kafka, naming: Naming, anew: Callable[..., Saved] = lambda _, saved, newest: saved or newest
 ) -> OffsetsService:
     source = SimpleNamespace(
         partitions=lambda: [PARTITION],
         log_state=lambda *_: None,
-        place=str,
+        place=lambda _, saved: str(saved),
         resumable=lambda *_: None,
         anew=anew,
     )
@@ -115,7 +115,7 @@ class Remembering(Kafka):
 
 
 def test_a_broken_position_is_reset_into_the_epoch_after_the_newest_kept_one() -> None:
-    def anew(saved: Saved | None, newest: Saved | None) -> Saved:
+    def anew(_: SourcePartition, saved: Saved | None, newest: Saved | None) -> Saved:
         return slot_health.anew(saved, newest, "slot")
 
     with pytest.raises(Definite, match=r"pg.position_unreadable"):

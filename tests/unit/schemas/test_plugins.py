@@ -182,7 +182,7 @@ def test_two_packages_with_one_name_are_both_left_out(install: Install) -> None:
 
 def test_a_package_does_not_take_the_name_of_one_of_ours(install: Install) -> None:
     install("wrackline-conch", CONCH.replace('"conch"', '"postgres"'), {"source": "postgres"})
-    assert type(load("postgres")).__module__ == "wrackline.producers.sources.postgres.source"
+    assert type(load("postgres")).__module__ == "wrackline.producers.sources.postgres.plugin"
     [fact] = [fact for fact in examine() if fact.name == "source postgres"]
     assert "Wrackline's own is used" in fact.found
 
