@@ -21,7 +21,7 @@ from wrackline.producers.kafka.publisher import Publisher
 from wrackline.producers.kafka.topic_creation import TopicCreation, TopicCreator, TopicGroup
 from wrackline.producers.kafka.transactor import OffsetsSlot, Transactor
 from wrackline.producers.task.task_observers import Health
-from wrackline.schemas.errors import Transient
+from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.kafka import offsets_records
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.tables.table import SourcePartition, TableId
@@ -189,9 +189,14 @@ class Notes:
     states: list[OffsetsState] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     commits: list[float] = field(default_factory=list)
+    of_databases: list[str] = field(default_factory=list)
 
     def health(self, health: Health, error: Exception | None) -> None:
         self.healths.append((health, error))
+
+    def database(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
+        if error is not None:
+            self.of_databases.append(f"{partition.database} {health.value}: {error.code}")
 
     def resumed(self, state: OffsetsState) -> None:
         self.states.append(state)
