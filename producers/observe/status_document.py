@@ -50,11 +50,10 @@ def _of_log(figures: PartitionFigures) -> dict[str, Any]:
         "bytes": figures.bytes,
         "transactions": figures.transactions,
         "left_out": _left_out(figures.left_out),
-        **state_of(figures),
     }
 
 
-def state_of(figures: PartitionFigures) -> dict[str, Any]:
+def database_state(figures: PartitionFigures) -> dict[str, Any]:
     """Return the state of one database among several, and why; None where it is the task's own."""
     return {
         "state": None if figures.health is None else figures.health.value,

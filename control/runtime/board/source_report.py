@@ -13,7 +13,7 @@ from wrackline.control.runtime.board.range_report import RangeReport
 from wrackline.control.runtime.ground.pipeline_access import PositionText
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.contract.first_reads import FirstReads
-from wrackline.producers.observe.status_document import databases_document, events_of, state_of
+from wrackline.producers.observe.status_document import database_state, databases_document, events_of
 from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.task.task_observers import Health
@@ -96,13 +96,13 @@ class SourceReport:
         return {"kind": self._kind, "events": measures.events, "databases": databases}
 
     def _database_states(self) -> Document:
-        """Return the databases with the state of each as of now, where there are several."""
+        """Return the databases with the state of each as of now; nothing before the first figures."""
         known: Mapping[str, Document] = self._figures.get("databases", {})
-        if len(known) < 2:
+        if not known:
             return {}
         return {
             "databases": {
-                partition.database: {**known[partition.database], **state_of(figures)}
+                partition.database: {**known[partition.database], **database_state(figures)}
                 for partition, figures in self._measures.figures().items()
             }
         }
