@@ -25,6 +25,7 @@ from bench.score import Outcome
 from bench.spawned import spawned
 from wrackline.control.console.page_renewal import MARK_HEADER
 from wrackline.control.local.processes.ports import choose
+from wrackline.control.runtime.ground.times import SHOWN_S, until_step
 from wrackline.schemas.errors import Definite, define
 
 UNITS = {
@@ -107,7 +108,7 @@ def _watch(pid: int, port: int, path: str | None) -> tuple[float, int]:
         if path is not None:
             came, mark = renew(browser, path, mark)
             size += len(came)
-        time.sleep(RENEWS_S)
+        time.sleep(until_step(RENEWS_S, SHOWN_S))
     return 100 * (sum(process.cpu_times()[:2]) - before) / _WATCHED_S, size
 
 

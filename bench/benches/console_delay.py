@@ -1,7 +1,8 @@
-"""How long it takes until a page of the console shows that a half's state has changed, over a real Kafka.
+"""How long it takes until a page of the console shows what has changed in a half, over a real Kafka.
 
 A half writes its board as a running one does.  A worker follows it and serves the console; a page renews
-itself every second, as its script does.  Each change comes at a random moment between two renewals.
+itself when the worker told it to, as its script does.  Each change comes at a random moment between two
+reports of figures.
 """
 
 import gzip
@@ -24,6 +25,7 @@ from wrackline.control.runtime.board.board_changes import HalfLook, LookScope
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.board.board_writer import written_board
 from wrackline.control.runtime.board.half_standing import HalfStanding
+from wrackline.control.runtime.ground.times import FIGURES_S, SHOWN_S, now_ms, until_step
 from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.kafka.board_records import Document, Half, HalfState
 
@@ -32,6 +34,7 @@ FULL = Size(50, 1)  # changes
 QUICK = Size(5, 1)
 _PATIENCE_S = 30.0
 _TABLE = "shop.public.orders"
+_MANY = 1_000_000  # events, so that a page shows each number in full
 
 CHANGED = define(
     "bench.console_changed",
@@ -55,6 +58,7 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
         yield [
             Contender("the state of a half", watch, (bootstrap, "half", rows), ours=True),
             Contender("the state of a table", watch, (bootstrap, "table", rows)),
+            Contender("the figures of a table", watch, (bootstrap, "figures", rows)),
         ]
 
 
@@ -62,23 +66,29 @@ class _MadeHalf:
     """A half that is looked at as a real one is."""
 
     def __init__(self) -> None:
-        self._standing, self._table = HalfStanding(), _table(None)
+        self._standing, self._table = HalfStanding(), _table()
         self._standing.becomes(HalfState.RUNNING)
-        self._has_changed = False
+        self._has_changed, self._count = False, 0
 
     def look(self, scope: LookScope) -> HalfLook:
         """Return the half, and its table where that has changed."""
         has_changed, self._has_changed = self._has_changed or scope is LookScope.ALL, False
+        if scope is not LookScope.STATES and self._count != self._table["events"]["u"]:
+            self._table, has_changed = _table(count=self._count), True
         half = {**self._standing.document(), "databases": {}}
         return HalfLook(half, {_TABLE: self._table} if has_changed else {})
 
-    def changes(self, of: str, number: int) -> None:
-        """Have another error from now on."""
+    def changes(self, of: str, number: int) -> str:
+        """Have another error, or another figure, from now on; return what a page says then."""
         error = CHANGED(number=number)
+        if of == "figures":
+            self._count = _MANY + number
+            return f"{self._count:,}"
         if of == "half":
             self._standing.becomes(HalfState.RECOVERING, error)
         else:
             self._table, self._has_changed = _table(error), True
+        return error.sentence
 
 
 def watch(bootstrap: str, of: str, changes: int) -> Outcome:
@@ -91,15 +101,14 @@ def watch(bootstrap: str, of: str, changes: int) -> Outcome:
         port = choose(Path(folder) / "ports", "rest")["rest"]
         boards = opened.enter_context(closing(BoardFollower()))
         opened.enter_context(served({name: one}, boards, port))
-        opened.enter_context(written_board(one.good(), Half.SOURCE, half.look, _raise))
+        opened.enter_context(written_board(one.good(), Half.TARGET, half.look, _raise))
         page = _Page(port, f"/console/p/{name}")
         page.renew_until(_TABLE, 0)
         for number in range(1, changes + 1):
             page.renew()
-            time.sleep(random.uniform(0, RENEWS_S))
+            time.sleep(random.uniform(0, FIGURES_S))
             began = time.monotonic()
-            half.changes(of, number)
-            page.renew_until(CHANGED(number=number).sentence, number)
+            page.renew_until(half.changes(of, number), number)
             took.append(time.monotonic() - began)
     return Outcome(
         {
@@ -115,12 +124,11 @@ class _Page:
 
     def __init__(self, port: int, path: str) -> None:
         self._browser = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        self._path, self._mark, self._next = path, "", time.monotonic()
+        self._path, self._mark = path, ""
 
     def renew(self) -> str:
         """Wait until the next renewal is due, and return what it brings."""
-        time.sleep(max(0.0, self._next - time.monotonic()))
-        self._next = max(self._next + RENEWS_S, time.monotonic())
+        time.sleep(until_step(RENEWS_S, SHOWN_S))
         came, self._mark = renew(self._browser, self._path, self._mark)
         return gzip.decompress(came).decode() if came else ""
 
@@ -132,9 +140,15 @@ class _Page:
                 raise NOT_SHOWN(number=number, seconds=_PATIENCE_S)
 
 
-def _table(error: WracklineError | None) -> Document:
+def _table(error: WracklineError | None = None, count: int = 0) -> Document:
+    """Return what the target's half reports of a table."""
     reason = None if error is None else error.document()
-    return {"table": _TABLE, "state": "streaming" if error is None else "failed", "reason": reason}
+    return {
+        "standing": "going" if error is None else "set_aside", "error": reason, "offsets": {"0": count},
+        "behind": 0, "behind_s": 0, "held": 0, "held_s": 0, "seq": "0a", "merged_ms": 0, "lag_ms": {},
+        "events": {"u": count}, "schema_changes": {}, "batches": 0, "dead_letters": 0, "seconds": {},
+        "departure": None, "upkeep": None, "incomplete": 0, "at_ms": now_ms(),
+    }  # fmt: skip
 
 
 def _raise(error: WracklineError) -> None:

@@ -21,7 +21,7 @@ from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.board.board_summary import summarise
 from wrackline.control.runtime.files.file_drafts import FileDrafts
 from wrackline.control.runtime.ground.installed import Installed
-from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.ground.times import FIGURES_S, now_ms, until_step
 from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.drafts import DraftAccess
@@ -37,7 +37,6 @@ from wrackline.schemas.kafka.board_records import BoardKey, Document, Half, enco
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
-EVERY_S: Final = 2.0  # between two reports of a half
 _STEPS: Final = 450  # of a chart that is full
 _NOBODY: Final = "127.0.0.1:1"
 
@@ -53,7 +52,7 @@ def main(port: int, pipelines: int, tables: int, changed: int) -> None:
             _fill(views, name)
         print(door, flush=True)
         for round_ in range(1 << 62):
-            time.sleep(EVERY_S)
+            time.sleep(until_step(FIGURES_S))
             some = range(round_ % changed, tables, changed) if changed else ()
             for name in named:
                 for key, document in _documents(name, some, round_ + 1):
@@ -93,7 +92,7 @@ def _fill(views: WorkerViews, name: str) -> None:
             board.history.add(
                 replace(
                     summary,
-                    at_ms=now - int(step * EVERY_S * 1000),
+                    at_ms=now - int(step * FIGURES_S * 1000),
                     published=summary.published - 3_000 * step + noise,
                     merged=summary.merged - 3_000 * step + noise // 2,
                     late_ms=2_000 + noise,

@@ -5,6 +5,7 @@ A page is made from what is in memory, so it takes milliseconds, also while Kafk
 is away.  Scripts and styles come from here alone, and nothing is inline.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +22,7 @@ from starlette.responses import HTMLResponse
 from wrackline.control.console.access.page_route import TOKEN_FIELD
 from wrackline.control.console.access.permissions import form_token, permissions_of
 from wrackline.control.console.page_renewal import (
+    ASK_HEADER,
     MadePage,
     PageVersion,
     Renewals,
@@ -30,7 +32,7 @@ from wrackline.control.console.page_renewal import (
 )
 from wrackline.control.console.pipelines_page import ListedPipeline
 from wrackline.control.runtime.board.board_summary import summarise
-from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.ground.times import FIGURES_S, SHOWN_S, now_ms, until_step
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import Connectors
 from wrackline.control.runtime.worker.pipeline_views import BoardView, WorkerViews
@@ -41,6 +43,7 @@ from wrackline.schemas.versions import OURS
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _ROWS: Final = 2_000
+_OFTEN_S, _SELDOM_S = 1.0, FIGURES_S  # between renewals of pages with a version, and of others
 RENEWAL: Final = "hx-request"
 THEMES: Final = ("light", "dark", "system")
 THEME_COOKIE: Final = "wrackline_theme"
@@ -116,23 +119,19 @@ class PageFrame:
 
     def version(self, request: Request, *names: str) -> PageVersion:
         """Return what a page of these pipelines, and of no more, is made of."""
-        states: list[object] = [_path(request), permissions_of(request), form_token(request)]
-        figures: list[object] = []
+        parts: list[object] = [_path(request), permissions_of(request), form_token(request)]
         for name in names:
             try:
                 standing = self.crew.standing(name)  # first: it refuses a name that there is not
-                board = self.views.version(name)
-                states += [name, standing, board.states]
-                figures.append(board.figures)
+                parts += [name, standing, self.views.version(name)]
             except WracklineError as error:
-                states += [name, str(error)]
-        return PageVersion(states, figures)
+                parts += [name, str(error)]
+        return tuple(parts)
 
     def same(self, request: Request, version: PageVersion) -> Response | None:
         """Return that nothing has changed, if this is a renewal and nothing has."""
-        return (
-            Response(status_code=204, headers=HEADERS) if self._renewals.is_same(request, version) else None
-        )
+        is_same = self._renewals.is_same(request, version)
+        return Response(status_code=204, headers=_headers(_OFTEN_S)) if is_same else None
 
     def page(self, request: Request, template: str, status: int = 200, **of: object) -> Response:
         """Render a page."""
@@ -154,11 +153,12 @@ class PageFrame:
         user = request.scope.get("user")
         known = user is not None or "login" not in request.scope  # strangers see the log-in's page alone
         sections: list[Section] = []
+        every_s = _SELDOM_S if version is None else _OFTEN_S
         made = self._templates.get_template(template).render(
             theme=theme if theme in THEMES else "system",
             here=_path(request),
             version=OURS,
-            every="2s" if version is None else "1s",
+            every_ms=int(every_s * 1000),
             marked=marked(),
             sections=sections,
             user=None if user is None else user.name,
@@ -167,7 +167,7 @@ class PageFrame:
             worker=self.crew.worker if known else "",
             **of,
         )
-        return self._renewals.answer(request, MadePage(made, sections, version), status, HEADERS)
+        return self._renewals.answer(request, MadePage(made, sections, version), status, _headers(every_s))
 
     def part(self, template: str, **of: object) -> Response:
         """Render rows for a page that is open; they contain no form, so nothing of a session."""
@@ -207,6 +207,10 @@ class PageFrame:
         board = {half: HalfBoard() for half in Half}
         summary = replace(summarise(board, now_ms()), error=error.document(), wrong=1)
         return ListedPipeline(name, "", None, self.crew.standing(name), summary, (), self.crew.worker)
+
+
+def _headers(every_s: float) -> Mapping[str, str]:
+    return {**HEADERS, ASK_HEADER: str(math.ceil(until_step(every_s, SHOWN_S) * 1000))}
 
 
 def _path(request: Request) -> str:

@@ -3,6 +3,7 @@
 In: a page with its sections, and the request for it.  Out: the answer, compressed.  A page carries a mark of
 what it says, and its renewal brings the mark along.  What was sent with a mark is remembered: so a page that
 would be made of the same board is not made at all.  Where a mark is forgotten, the whole main part is sent.
+Each answer says in how many milliseconds to ask again, which is right after new figures have come.
 
 Only renewals are compressed: the length of a compressed page tells whether a guess in it is right, and no
 page of another site can send a renewal's header, so none can guess the token of a form.
@@ -11,9 +12,8 @@ page of another site can send a renewal's header, so none can guess the token of
 import gzip
 import hashlib
 import re
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Final, NamedTuple
 
@@ -25,7 +25,7 @@ from starlette.responses import HTMLResponse
 
 MARK: Final = "mark-of-this-page"  # stands for the mark until it is known
 MARK_HEADER: Final = "wrackline-mark"
-FIGURES_S: Final = 1.5  # until a page of the same states is made again: each second time that it is asked
+ASK_HEADER: Final = "wrackline-ask-ms"
 _RENEWAL: Final = "hx-request"
 _END: Final = "</main>"
 _LEVEL: Final = 6
@@ -35,11 +35,7 @@ _PLACE: Final = re.compile("<!--section:([0-9]+)-->")
 _MARKED: Final = Markup('<i id="mark" hidden data-mark="{}"></i>')
 
 
-class PageVersion(NamedTuple):
-    """What a page is made of: where it is equal, so is the page."""
-
-    states: object  # a page of other ones is made at once
-    figures: object
+PageVersion = tuple[object, ...]  # what a page is made of: where it is equal, so is the page
 
 
 class Section(NamedTuple):
@@ -63,30 +59,25 @@ class _Sent(NamedTuple):
     frame: bytes
     sections: Mapping[str, bytes]
     version: PageVersion | None
-    at: float
 
 
 class Renewals:
     """Answers for pages that are open in browsers; on any thread."""
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self) -> None:
         self._sent: OrderedDict[str, _Sent] = OrderedDict()
-        self._lock, self._monotonic = Lock(), monotonic
+        self._lock = Lock()
 
     def is_same(self, request: Request, version: PageVersion) -> bool:
         """Whether this is a renewal of a page that need not be made again."""
         sent = self._of(request)
-        if sent is None or sent.version is None or sent.version.states != version.states:
-            return False
-        return sent.version.figures == version.figures or self._monotonic() - sent.at < FIGURES_S
+        return sent is not None and sent.version == version
 
     def answer(self, request: Request, made: MadePage, status: int, headers: Mapping[str, str]) -> Response:
         """Return a page, its main part, those sections that have changed, or that none has."""
         main = made.html[made.html.index("<main") : made.html.index(_END) + len(_END)]
         frame = _hash(main + "\0".join(one.id for one in made.sections))
-        now = _Sent(
-            frame, {one.id: _hash(one.html) for one in made.sections}, made.version, self._monotonic()
-        )
+        now = _Sent(frame, {one.id: _hash(one.html) for one in made.sections}, made.version)
         mark = _hash(frame + b"".join(now.sections.values())).hex()
         before = self._of(request) if status == 200 else None
         if status == 200:

@@ -1,4 +1,4 @@
-// What the pages can't do without a script: keys, and no renewal while somebody reads, types or looks elsewhere.
+// What the pages can't do without a script: keys, and renewal, but not while somebody reads, types or looks elsewhere.
 "use strict";
 
 const leads = { g: "/console/", w: "/console/workers", l: "/console/lineage" };
@@ -13,6 +13,24 @@ document.addEventListener("keydown", (event) => {
   } else if (event.key in leads) {
     window.location.href = leads[event.key];
   }
+});
+
+let timer;
+
+function renewIn(ms) { // and from then on at the page's own pace, until an answer says a better moment
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    const main = document.getElementById("main");
+    if (!main.dataset.everyMs) return;
+    renewIn(Number(main.dataset.everyMs));
+    htmx.trigger(main, "renew");
+  }, ms);
+}
+
+renewIn(1000);
+document.addEventListener("htmx:before:response", (event) => {
+  const ms = event.detail.ctx.response.headers.get("wrackline-ask-ms");
+  if (ms) renewIn(Number(ms));
 });
 
 document.addEventListener("htmx:config:request", (event) => {

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from wrackline.control.runtime.ground.times import FIGURES_S
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard, HalfState
 
 _READING: Final = frozenset({"queued", "snapshotting", "refreshing"})
-_EVERY_MS, _SAMPLES = 2_000, 450  # a quarter of an hour
+_EVERY_MS, _SAMPLES = int(FIGURES_S * 1000), 450  # a quarter of an hour
 _MINUTE_MS, _MINUTES = 60_000, 1_440  # a day
 
 
@@ -144,8 +145,8 @@ class PipelineHistory:
         self._late_ms: int | None = None  # the most since the last minute began
 
     def is_due(self, at_ms: int) -> bool:
-        """Whether enough time has passed since the last one."""
-        return not self._samples or at_ms - self._samples[-1].at_ms >= _EVERY_MS
+        """Whether a report has become due since the last one."""
+        return not self._samples or at_ms // _EVERY_MS > self._samples[-1].at_ms // _EVERY_MS
 
     def add(self, summary: PipelineSummary) -> None:
         """Take one; it counts where it is due."""

@@ -1,4 +1,4 @@
-"""A thread that writes what a half reports to its board: figures every two seconds, and once more at its end.
+"""A thread that writes what a half reports to its board: figures each other second, and once more at its end.
 
 In: what looks at the half.  Out: records.  A state that changes is written within half a second.  The half
 never waits for it: while Kafka is away nothing is written, and when Kafka answers again all of it is.  An
@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient
 from wrackline.control.runtime.board.board_changes import BoardChanges, HalfLook, LookScope, Record
 from wrackline.control.runtime.board.board_reader import board_slot, read_records
 from wrackline.control.runtime.board.map_changes import MapChanges
-from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.ground.times import FIGURES_S, now_ms, until_step
 from wrackline.control.runtime.logs.error_changes import ErrorChanges
 from wrackline.control.runtime.logs.lines import also_hear
 from wrackline.producers.kafka import offsets_topic
@@ -28,7 +28,6 @@ from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.kafka.board_records import Board, Half, HalfBoard, parse_key
 from wrackline.schemas.settings.settings_registry import Values
 
-EVERY_S: Final = 2.0
 _STATES_S: Final = 0.5
 _LAST_S: Final = 2.0  # for the last report, when the half ends
 _LEAVE_S: Final = 5.0  # for all that is left to do at its end; where Kafka has not answered, _LAST_S
@@ -78,7 +77,8 @@ class _Writer:
         producer: Producer | None = None
         ended = tried = False
         while not ended:
-            ended = self.ending.wait(_STATES_S if producer is not None else 0.1)
+            until_figures = max(0.0, self._due - time.monotonic())
+            ended = self.ending.wait(min(_STATES_S, until_figures) if producer is not None else 0.1)
             try:
                 if producer is None and not (ended and tried):  # a half may fail at once: that is reported
                     tried = True
@@ -88,11 +88,11 @@ class _Writer:
                     self.last_code = None
             except WracklineError as error:
                 self._note(error)
-                ended = ended or self.ending.wait(EVERY_S)
+                ended = ended or self.ending.wait(FIGURES_S)
             except Exception as error:  # noqa: BLE001 - else a half that runs would be silent from now on
                 _LOG.warning("the board can't be written now: %s", type(error).__name__)
                 self._lost()  # what was due counts as written
-                ended = ended or self.ending.wait(EVERY_S)
+                ended = ended or self.ending.wait(FIGURES_S)
         if producer is not None:
             producer.flush(_LAST_S)
 
@@ -117,7 +117,7 @@ class _Writer:
             if self._gap:
                 return []
             return self._changes.due(self._look(LookScope.STATES), now, now_ms(), whole=False)
-        whole, self._whole, self._due, self._gap = self._whole, True, now + EVERY_S, False
+        whole, self._whole, self._due, self._gap = self._whole, True, now + until_step(FIGURES_S), False
         look = self._look(LookScope.ALL if whole else LookScope.FIGURES)
         self._whole = whole and not look.knows_all  # after an error all tables are looked at again
         self.errors.ends(look.half)

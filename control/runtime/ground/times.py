@@ -1,12 +1,25 @@
-"""Moments: the present one, those that people write, and how they are written for people."""
+"""Moments: the present one, those at which figures move, those that people write, and how people read them.
+
+All clocks step together, so that a figure never waits twice: each other second halves report, then workers
+look at what came, then pages that are open ask for it.
+"""
 
 import time
 from datetime import UTC, datetime
+from typing import Final
+
+FIGURES_S: Final = 2.0  # between two reports of a half
+SAMPLE_S, SHOWN_S = 0.3, 0.5  # after a report: when workers look at it, and when pages ask
 
 
 def now_ms() -> int:
     """Return milliseconds since 1970."""
     return time.time_ns() // 1_000_000
+
+
+def until_step(every_s: float, after_s: float = 0.0, now_s: float | None = None) -> float:
+    """Return the seconds until the next step of a clock; all clocks of the same step are in step."""
+    return every_s - ((time.time() if now_s is None else now_s) - after_s) % every_s
 
 
 def utc_text(ms: int) -> str:

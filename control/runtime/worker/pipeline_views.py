@@ -11,7 +11,7 @@ from wrackline.control.runtime.board.board_summary import PipelineHistory, summa
 from wrackline.control.runtime.check.assessment import PATIENCE, PROBE_PATIENCE, assess
 from wrackline.control.runtime.events.event_looks import EventLook, EventQuestion, look_at_events
 from wrackline.control.runtime.events.shape_looks import ShapeLook, look_at_shapes
-from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.ground.times import SAMPLE_S, now_ms, until_step
 from wrackline.control.runtime.letters.letter_desk import LetterDesk
 from wrackline.control.runtime.letters.letter_work import LetterWork
 from wrackline.control.runtime.lineage.column_paths import MapsOfTable, maps_of
@@ -82,10 +82,10 @@ class BoardView(NamedTuple):
 
 
 class ViewVersion(NamedTuple):
-    """Of all that a page of a pipeline is made of; `figures` change more often than the states."""
+    """Of all that a page of a pipeline is made of."""
 
-    states: int
-    figures: tuple[int, int]
+    board: int
+    sampled_ms: int  # when its charts got their last sample
 
 
 class WorkerViews:
@@ -122,8 +122,8 @@ class WorkerViews:
     def version(self, name: str) -> ViewVersion:
         """Return numbers that are others once a pipeline's board says something else."""
         self._follow(name)
-        board, history = self._boards.version(name), self._histories.get(name)
-        return ViewVersion(board.states, (board.all, 0 if history is None else history.last_ms))
+        history = self._histories.get(name)
+        return ViewVersion(self._boards.version(name).all, 0 if history is None else history.last_ms)
 
     @contextmanager
     def board(self, name: str) -> Iterator[BoardView]:
@@ -293,7 +293,7 @@ def following(views: WorkerViews) -> Iterator[None]:
                 views.follow_all()
             except Exception as error:  # noqa: BLE001 - else no pipeline would be followed from now on
                 _LOG.warning("the boards can't be looked at now: %s", type(error).__name__)
-            ending.wait(_EVERY_S)
+            ending.wait(until_step(_EVERY_S, SAMPLE_S))
 
     thread = Thread(target=follow, name="boards", daemon=True)
     thread.start()

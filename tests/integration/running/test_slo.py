@@ -70,7 +70,7 @@ class TargetHalf:
 def values(world: World, monkeypatch: pytest.MonkeyPatch) -> Values:
     for name, value in environment().items():
         monkeypatch.setenv(name, value)
-    for name in ("EVERY_S", "_STATES_S"):
+    for name in ("FIGURES_S", "_STATES_S"):
         monkeypatch.setattr(board_writer, name, 0.02)
     return good_pipeline(Path(world.file)).good()
 

@@ -203,7 +203,7 @@ class MadeViews:
     def version(self, name: str) -> ViewVersion:
         if name not in self.boards:
             raise NO_CONNECTOR(name=name)
-        return self.still or ViewVersion(next(self._looks), (0, 0))
+        return self.still or ViewVersion(next(self._looks), 0)
 
     @contextmanager
     def board(self, name: str) -> Iterator[BoardView]:

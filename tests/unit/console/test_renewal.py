@@ -20,7 +20,7 @@ from tests.unit.console.made import (
     target_table,
 )
 from wrackline.control.console.page_renewal import (
-    FIGURES_S,
+    ASK_HEADER,
     MARK,
     MARK_HEADER,
     MadePage,
@@ -28,6 +28,7 @@ from wrackline.control.console.page_renewal import (
     Renewals,
     Section,
 )
+from wrackline.control.runtime.ground.times import SHOWN_S, now_ms
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK
 from wrackline.control.runtime.worker.pipeline_views import ViewVersion
 from wrackline.producers.connect.restart_policy import TaskState
@@ -96,7 +97,7 @@ def test_a_section_of_a_hostile_name_is_no_markup() -> None:
 
 def test_a_page_of_the_same_board_is_not_made_again() -> None:
     crew, views = MadeCrew({"shop": RUNS}), MadeViews({"shop": busy(3)})
-    views.still = ViewVersion(1, (1, 1))
+    views.still = ViewVersion(1, 1)
     tables = views.boards["shop"].halves[Half.TARGET].tables
     with served(crew, views) as door:
         for path in (SHOP, "/console/", f"{SHOP}/t/shop.public.orders"):
@@ -110,14 +111,13 @@ def test_a_page_of_the_same_board_is_not_made_again() -> None:
         assert renewed(door.port, page, path, **ASKS)[0].status == 200
         page = renewed(door.port, "", SHOP)[1].decode()
         assert renewed(door.port, page, f"{SHOP}?q=items", **ASKS)[0].status == 200, "it is another page"
-        views.still = ViewVersion(2, (1, 1))
+        views.still = ViewVersion(2, 1)
         tables["shop.public.orders"] = {**tables["shop.public.orders"], "behind": 77}
         assert renewed(door.port, page, SHOP, **ASKS)[0].status == 200
 
 
-def test_figures_wait_for_the_second_renewal_and_states_for_none() -> None:
-    now = [0.0]
-    renewals = Renewals(lambda: now[0])
+def test_what_was_sent_is_remembered_up_to_a_bound() -> None:
+    renewals = Renewals()
 
     def request(mark: str = "") -> Request:
         headers = [(b"hx-request", b"true"), (MARK_HEADER.encode(), mark.encode())]
@@ -128,18 +128,14 @@ def test_figures_wait_for_the_second_renewal_and_states_for_none() -> None:
         made = MadePage(html, [Section("a", Markup("<p>{}</p>").format(text))], version)
         return renewals.answer(request(), made, 200, {})
 
-    first = answer("1", PageVersion("s", 1))
+    first = answer("1", ("shop", 1))
     mark = re.findall(r'data-mark="(\w+)"', bytes(first.body).decode())[0]
-    assert renewals.is_same(request(mark), PageVersion("s", 1))
-    assert renewals.is_same(request(mark), PageVersion("s", 2))
-    assert not renewals.is_same(request(mark), PageVersion("t", 1))
-    assert not renewals.is_same(request("0"), PageVersion("s", 1))
-    now[0] = FIGURES_S
-    assert renewals.is_same(request(mark), PageVersion("s", 1))
-    assert not renewals.is_same(request(mark), PageVersion("s", 2))
+    assert renewals.is_same(request(mark), ("shop", 1))
+    assert not renewals.is_same(request(mark), ("shop", 2))
+    assert not renewals.is_same(request("0"), ("shop", 1))
     for number in range(200):
-        answer(str(number + 2), PageVersion("s", number))
-    assert not renewals.is_same(request(mark), PageVersion("s", 1)), "memory has a bound"
+        answer(str(number + 2), ("shop", number))
+    assert not renewals.is_same(request(mark), ("shop", 1)), "memory has a bound"
 
 
 def test_a_page_that_anybody_may_have_asked_for_is_whole_and_plain() -> None:
@@ -157,3 +153,18 @@ def test_a_renewal_by_what_reads_no_gzip_is_plain() -> None:
         plain, body = renewed(door.port, "", **ASKS, **{"Accept-Encoding": "identity"})
         assert plain.getheader("Content-Encoding") is None
         assert 'id="mark"' in body.decode()
+
+
+def test_a_page_is_told_to_ask_again_right_after_new_figures_come() -> None:
+    views = MadeViews({"shop": busy(3)})
+    with served(MadeCrew({"shop": RUNS}), views) as door:
+        for path, every_ms in ((SHOP, 1000), (LINEAGE, 2000)):
+            page = renewed(door.port, "", path)[1].decode()
+            assert f'data-every-ms="{every_ms}"' in page
+            views.still = ViewVersion(1, 1)
+            for _ in range(2):  # nothing to send as well
+                answer, body = renewed(door.port, page, path, **ASKS)
+                again_ms = now_ms() + int(answer.headers[ASK_HEADER])
+                after_ms = (again_ms - int(SHOWN_S * 1000)) % every_ms
+                assert min(after_ms, every_ms - after_ms) < 250, "the clock of figures, and the answer's way"
+                page = gzip.decompress(body).decode() if body else page

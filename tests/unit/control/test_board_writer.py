@@ -9,6 +9,7 @@ from tests.unit.control.test_lineage import values
 from wrackline.control.runtime.board import board_writer
 from wrackline.control.runtime.board.board_changes import HalfLook, LookScope
 from wrackline.control.runtime.board.board_writer import _Writer
+from wrackline.control.runtime.ground import times
 from wrackline.schemas.kafka.board_records import Half, parse_key
 
 MOMENT = {"state": "running", "through_ms": 1}
@@ -38,7 +39,7 @@ def test_after_a_loss_no_moment_is_written_before_the_tables_that_it_counts_on()
 def test_records_that_were_due_when_something_failed_are_due_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(board_writer, "EVERY_S", 0.01)
+    monkeypatch.setattr(board_writer, "FIGURES_S", 0.01)
     look = HalfLook(MOMENT, {"orders": {"state": "failed"}})
     writer = _Writer(values(), Half.SOURCE, lambda _: look, print, lambda _: None)
     records: list[bytes] = []
@@ -60,3 +61,21 @@ def test_records_that_were_due_when_something_failed_are_due_again(
     writer._prepared = lambda: cast("Producer", Fails())  # type: ignore[method-assign]
     writer.run()
     assert [parse_key(key).table for key in records[:2]] == ["orders", "orders"]
+
+
+def test_figures_are_due_when_those_of_all_halves_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = [100.0]
+    monkeypatch.setattr(times.time, "time", lambda: seconds[0])
+    monkeypatch.setattr(board_writer.time, "monotonic", lambda: seconds[0] - 57.3)
+    looks: list[LookScope] = []
+
+    def look(scope: LookScope) -> HalfLook:
+        looks.append(scope)
+        return HalfLook(MOMENT, {})
+
+    writer = _Writer(values(), Half.SOURCE, look, print, lambda _: None)
+    for seconds[0] in (100.7, 101.2, 101.9, 102.0, 102.4, 103.9, 105.1, 105.9, 106.0):
+        writer._look_now(ended=False)
+    figures, states = LookScope.FIGURES, LookScope.STATES
+    first, all_, late = LookScope.ALL, [figures, states, states], [figures, states, figures]
+    assert looks == [first, states, states, *all_, *late], "a late report does not move the next one"
