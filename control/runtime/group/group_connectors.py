@@ -4,7 +4,8 @@
     others   by the coordinator: decided on what it has read, and written before it answers
 
 In: what is read (`worker_tasks.py`), and the writer while this worker is the coordinator.  Out: what
-`control/runtime/rest/routes/connector_routes.py` needs, on any thread.  One change is made at a time.
+`control/runtime/rest/routes/connector_routes.py` needs, on any thread.  One change is made at a time; wishes
+that come meanwhile are then written together.
 """
 
 import os
@@ -25,6 +26,7 @@ from wrackline.control.runtime.group.follower import Follower
 from wrackline.control.runtime.group.group_settings import WorkerGroup
 from wrackline.control.runtime.group.slots import slot_for
 from wrackline.control.runtime.group.threads import Threads
+from wrackline.control.runtime.group.wishes import Wish, WishQueue
 from wrackline.control.runtime.group.worker_tasks import WorkerTasks, task_numbers
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import (
@@ -103,6 +105,7 @@ class GroupConnectors:
         self._group, self._hands, self._follower, self._tell = group, hands, follower, tell
         self._pen = CoordinatorWriter(group.client, group.id)
         self._wanted, self._stop, self._lock = Event(), Event(), Lock()
+        self._wishes = WishQueue(self._lock, self._grant)
         self._holds = False
         self._shown: dict[str, tuple[int, Mapping[str, str]]] = {}
         self._thread = threads.make("coordinator", self._keep_office)
@@ -273,25 +276,32 @@ class GroupConnectors:
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
         """Have it run, pause, stop or start again, soon; or one of its tasks run, pause or start again."""
-        with self._lock:
-            known = self._connector(name)
-            if wish is DesiredState.RESTART:
-                self.write(
-                    name,
-                    [config_records.restart_record(name, time.time_ns() // 1_000_000, task)],
-                    lambda _: True,
-                )
-                return
-            new = known.wished(wish, task, task_numbers(known))
-            if new == known:
-                return
-            if new.wish is DesiredState.RUN and known.wish is not DesiredState.RUN:
-                new = self._placed(new)  # it has no process that would move
-            self.write(
-                name,
-                config_records.connector_record(new),
-                lambda now: now is None or (now.wish, now.resting) == (new.wish, new.resting),
+        self._wishes.ask(Wish(name, wish, task))
+
+    def _grant(self, wishes: Sequence[Wish]) -> None:
+        changes, new = list[Change](), list[Connector]()
+        for one in wishes:
+            try:
+                known = self._connector(one.name)
+                if one.state is DesiredState.RESTART:
+                    changes.append(config_records.restart_record(one.name, now_ms(), one.task))
+                elif (wished := known.wished(one.state, one.task, task_numbers(known))) != known:
+                    if wished.wish is DesiredState.RUN and known.wish is not DesiredState.RUN:
+                        wished = self._placed(wished)  # it has no process that would move
+                    changes += config_records.connector_record(wished)
+                    new.append(wished)
+            except WracklineError as error:
+                one.error = error
+
+        def heard(_: Connector | None) -> bool:
+            now = self._hands.connectors()
+            return all(
+                one.name not in now or (now[one.name].wish, now[one.name].resting) == (one.wish, one.resting)
+                for one in new
             )
+
+        if changes:
+            self.write(", ".join(one.name for one in wishes), changes, heard)
 
     def edit_offsets(
         self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
