@@ -144,7 +144,7 @@ def heads(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
         yield Text.assemble(("source", "bold"), "  unknown: ", (str(status.source), "yellow"))
     yield from _log(status.log)
     for database, read in status.first.items():
-        style = "bold red" if read["state"] == "failed" else ""
+        style = "bold red" if read["state"] == "failed" and not requests.has_come_back(read) else ""
         said = requests.first_read_in_words(read)
         yield Text.assemble(("rows", "bold"), f"    {database}: ", (said, style))
         if read["empty"]:
