@@ -25,7 +25,7 @@ class ClockSteps:
     def __init__(
         self, wall_ms: Callable[[], int] = now_ms, steady_s: Callable[[], float] = time.monotonic
     ) -> None:
-        """Take the clock that may be set, and one that no one sets and that stands while the machine sleeps."""
+        """Take the clock that may be set, and one that nobody sets and that rests while it sleeps."""
         self._wall_ms, self._steady_s = wall_ms, steady_s
         self._apart_ms = self._now_apart()
 

@@ -187,7 +187,7 @@ def test_an_answer_that_is_no_page_takes_nothing_away_and_the_page_goes_on(brows
     driver = browser()
     crew, views = MadeCrew({"shop": RUNS}), MadeViews({"shop": busy(3)})
     proxy = BrokenProxy()
-    with served(crew, views, within=[Middleware(lambda app: proxy.before(app))]) as door:
+    with served(crew, views, within=[Middleware(proxy.before)]) as door:
         driver.get(f"http://127.0.0.1:{door.port}/console/p/shop{path}")
         for proxy.answer in (
             HTMLResponse("<h1>502 Bad Gateway</h1>", 502),

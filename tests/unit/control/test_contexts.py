@@ -129,6 +129,24 @@ def test_lines_that_are_kept_say_what_new_ones_would() -> None:
     assert same() == []
 
 
+def test_lines_of_two_callers_at_once_are_not_mixed() -> None:
+    class Interrupted(dict[str, Any]):
+        """An error, while whose comparison another caller asks, before whom the target was well."""
+
+        __hash__ = None  # type: ignore[assignment]
+
+        def __eq__(self, other: object) -> bool:
+            lines.json(halves, None, now_ms())
+            return super().__eq__(other)
+
+    halves, lines = both(half(), half(target="iceberg")), TableLines(GET_STATE)
+    halves[Half.SOURCE].tables[ORDERS] = source_table(ORDERS)
+    error = Interrupted(code="x.y", kind="Transient", sentence="s", hint="h")
+    for _ in range(2):
+        found = orjson.loads(orjson.dumps(lines.json(halves, error, now_ms())))
+        assert [one["state"] for one in found] == ["FAILING"]
+
+
 def test_it_has_every_field_that_the_document_prints() -> None:
     half_failed = both(half("failed", error=WRONG), half())
     made = state({"reason": WRONG}, {}, halves=half_failed)
