@@ -6,6 +6,7 @@ is away.  Scripts and styles come from here alone, and nothing is inline.
 """
 
 import math
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -69,6 +70,7 @@ class PageFrame:
             lstrip_blocks=True,
         )
         self._templates.filters["part"] = lambda text: quote(str(text), safe="")
+        self._templates.filters["shell"] = shlex.quote
         self._templates.filters["section"] = section
         for row in ("table_row", "pipeline_row"):
             made = getattr(self._templates.get_template(f"{row}.html").make_module(), row)
