@@ -216,7 +216,9 @@ def _headers(every_s: float) -> Mapping[str, str]:
 
 
 def _path(request: Request) -> str:
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    """Return the page's address as it came: read, a name may have a ? or a #."""
+    path, query = (request.scope[part].decode("latin-1") for part in ("raw_path", "query_string"))
+    return f"{path}?{query}" if query else path
 
 
 def _token_field(request: Request) -> Markup:
