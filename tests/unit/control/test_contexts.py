@@ -135,7 +135,7 @@ def test_lines_of_two_callers_at_once_are_not_mixed() -> None:
     class Interrupted(dict[str, Any]):
         """An error, while whose comparison another caller asks, before whom the target was well."""
 
-        __hash__ = None  # type: ignore[assignment]
+        __hash__ = None
 
         def __eq__(self, other: object) -> bool:
             if other is not None:  # that is the other caller's
