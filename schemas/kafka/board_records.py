@@ -184,6 +184,11 @@ class Board:
         """Return what is known of a half."""
         return self._halves.get((pipeline, half)) or HalfBoard()
 
+    def shift(self, ms: int) -> None:
+        """Move when each half was heard, because this machine's clock was set by so much."""
+        for half in self._halves.values():
+            half.heard_ms = max(0, half.heard_ms + ms) if half.heard_ms else 0
+
     def forget(self, pipeline: str) -> None:
         """Forget a pipeline that no longer exists here."""
         for half in Half:

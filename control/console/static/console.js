@@ -31,6 +31,7 @@ renewIn(1000);
 document.addEventListener("htmx:before:response", (event) => {
   const ms = event.detail.ctx.response.headers.get("wrackline-ask-ms");
   if (ms) renewIn(Number(ms));
+  else if (event.target.id === "main") event.preventDefault(); // a proxy's, or an error: no page, so this one stays
 });
 
 document.addEventListener("htmx:config:request", (event) => {

@@ -11,7 +11,7 @@ that come meanwhile are then written together.
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from threading import Event, Lock
@@ -54,6 +54,7 @@ from wrackline.schemas.settings.secret_refs import Resolver
 
 COORDINATORS_SLOT: Final = 0
 _LOOK: Final = 0.1  # seconds between two looks at whether this worker is the coordinator
+_TIDY: Final = 60.0  # seconds between two looks for answers that are too old
 _AGAIN: Final = 1.0  # seconds from one failed try to become it to the next
 _SETTLE: Final = 5.0  # seconds to hear who owns each slot, while workers join or leave
 
@@ -262,9 +263,19 @@ class GroupConnectors:
         """Keep an answer, and forget those that are too old; None: forget it."""
         with self._lock:
             old = [] if answer is None else too_old(self._hands.answers(), key, answer.user)
-            changes = {one: config_records.answer_record(one, None) for one in old}
-            changes[key] = config_records.answer_record(key, answer)
-            self.write("an Idempotency-Key", list(changes.values()), lambda _: True)
+            self._write_answers({**dict.fromkeys(old), key: answer})
+
+    def forget_old_answers(self) -> None:
+        """Forget the answers that are too old, also while nobody sends a key."""
+        with self._lock:
+            now = now_ms()
+            old = [key for key, answer in self._hands.answers().items() if not answer.counts(now)]
+            if old:
+                self._write_answers(dict.fromkeys(old))
+
+    def _write_answers(self, answers: Mapping[str, KeptAnswer | None]) -> None:
+        changes = [config_records.answer_record(key, answer) for key, answer in answers.items()]
+        self.write("an Idempotency-Key", changes, lambda _: True)
 
     def remove(self, name: str) -> None:
         """Forget a connector; its positions stay."""
@@ -362,6 +373,7 @@ class GroupConnectors:
             raise NOT_HEARD(name=name, seconds=PATIENCE)
 
     def _keep_office(self) -> None:
+        tidy = time.monotonic() + _TIDY
         while not self._stop.wait(_LOOK):
             self._say_who()
             if not self._wanted.is_set():
@@ -372,6 +384,10 @@ class GroupConnectors:
                 office = self._hands.office()
                 if office is not None and office.worker != self.worker:
                     self._leave()  # another worker has it, though our slots have not changed yet
+                elif time.monotonic() > tidy:
+                    tidy = time.monotonic() + _TIDY
+                    with suppress(WracklineError):  # the next look tries again
+                        self.forget_old_answers()
         self._leave()
 
     def _say_who(self) -> None:

@@ -130,6 +130,11 @@ def test_texts_of_others_are_text(visitor: Visitor, views: MadeViews) -> None:
         assert "onerror" not in {name for _, attributes in page.elements for name in attributes}
 
 
+def test_a_link_can_t_put_a_command_of_its_own_beside_ours(visitor: Visitor) -> None:
+    text = text_of(visitor.ask("GET", "/console/p/shop/events?table=" + quote("orders; rm -rf ~")))
+    assert "wrackline tail pipeline.toml 'orders; rm -rf ~'" in text
+
+
 def test_a_pipeline_without_tables_asks_nobody(views: MadeViews) -> None:
     with served(crowd()[0], views) as door:
         answer = Visitor(door.port).ask("GET", "/console/p/new-one/events")

@@ -243,6 +243,13 @@ def test_what_does_not_exist_is_said_in_a_page(door: RestEndpoint) -> None:
     assert asked(door, "GET", "/static/console.css")[0] == 200
 
 
+@pytest.mark.parametrize("path", ["/p/shop?page=0", "/?done=x", "/p/shop/rewind?to=" + "x" * 101])
+def test_an_address_that_is_not_right_is_said_in_a_page(door: RestEndpoint, path: str) -> None:
+    status, headers, body = asked(door, "GET", path)
+    assert (status, headers["content-type"]) == (400, "text/html; charset=utf-8")
+    assert "follow the page's links" in Page(body).text
+
+
 def test_names_and_texts_of_others_are_text() -> None:
     views = MadeViews({"shop": hostile()})
     with served(MadeCrew({"shop": ConnectorState(TaskState.RUNNING, HOSTILE, HOSTILE)}), views) as door:
