@@ -163,7 +163,7 @@ def test_lines_are_chosen_by_level_half_and_words(question: LineQuestion, places
 
 def test_a_log_that_is_off_or_empty_says_so(visitor: Visitor, views: MadeViews) -> None:
     views.log = []
-    assert "No line is like this" in visitor.ask("GET", LOGS).html
+    assert "No line matches" in visitor.ask("GET", LOGS).html
     assert cursor(visitor.ask("GET", f"{LOGS}?live=on").html) == "?level=info&after=-1&live=on"
     views.log = None
     assert "logs.topic" in visitor.ask("GET", LOGS).html
