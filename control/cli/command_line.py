@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn, TextIO, cast
+from typing import Annotated, Final, NoReturn, TextIO, cast
 
 import typer
 from rich.text import Text
@@ -63,7 +63,7 @@ _ORDER: Final = (
 class _InOrder(TyperGroup):
     """Lists the commands in the order in which the life of a pipeline needs them."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: object) -> list[str]:
         del ctx
         return list(_ORDER)
 

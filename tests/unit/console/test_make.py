@@ -100,6 +100,21 @@ def test_a_step_with_a_fault_is_not_stored_and_shows_what_was_typed(browser: Bro
     assert "db.internal" not in browser.ask("GET", "/draft/shop2/step/source")[2]
 
 
+def test_a_step_is_not_stored_while_a_value_is_missing(browser: Browser) -> None:
+    lacks = {**SOURCE_FIELDS, "set:database.user": " ", "tag": browser.tag()}
+    status, _, page = browser.ask("POST", "/draft/shop2/step/source", lacks)
+    assert (status, page.count("a value is needed here")) == (400, 1)
+    assert "db.internal" in page
+    assert "db.internal" not in browser.ask("GET", "/draft/shop2/step/source")[2]
+
+
+def test_what_the_group_gives_is_not_required() -> None:
+    form = show_step(SOURCE, {}, registry_of("postgres", ""), {}, frozenset({"database.user"}))
+    fields = {one.name: (one.required, one.of_group) for one in form.first}
+    assert fields["database.user"] == (True, False)
+    assert fields["kafka.bootstrap.servers"] == (False, True)
+
+
 def test_a_typed_password_is_refused_and_shown_nowhere(browser: Browser) -> None:
     typed = {**SOURCE_FIELDS, "set:database.password": SECRET, "tag": browser.tag()}
     status, _, page = browser.ask("POST", "/draft/shop2/step/source", typed)
@@ -176,7 +191,7 @@ def test_a_warning_has_to_be_confirmed(browser: Browser, crew: MadeCrew) -> None
 
 
 def test_a_step_has_its_own_settings_and_no_others() -> None:
-    source, target = (show_step(step, {}, REGISTRY, {}) for step in (SOURCE, TARGET))
+    source, target = (show_step(step, {}, REGISTRY, {}, frozenset()) for step in (SOURCE, TARGET))
     names = {one.name for one in source.first}
     assert {"database.hostname", "database.password", "kafka.bootstrap.servers"} <= names
     assert [one.name for one in target.first if one.required] == ["target.warehouse"]
