@@ -13,6 +13,7 @@ from wrackline.control.console.make.start_page import start_page
 from wrackline.control.console.make.step_fields import OTHERS, SOURCE, TARGET, read_step, show_step
 from wrackline.control.console.make.table_picker import chosen_columns, chosen_tables
 from wrackline.control.plane.known_settings import registry_of
+from wrackline.control.runtime.rest.routes.answer_cache import STILL
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK
 
@@ -262,6 +263,18 @@ def test_an_assessment_asks_again_because_something_may_have_been_mended(
         assert browser.ask("POST", "/draft/shop2/assess", {})[0] == 200
     asked = [name for name, *_ in crew.answers.asked if name == "assess_draft"]
     assert len(asked) == 2
+
+
+def test_servers_that_have_not_answered_yet_are_asked_again_and_that_is_no_error(
+    browser: Browser, crew: MadeCrew
+) -> None:
+    assert crew.answers is not None
+    crew.answers.answers["assess_draft"] = {"error": STILL(seconds=20).document()}
+    page = browser.ask("POST", "/draft/shop2/assess", {"probe": "on"})[2]
+    assert "The servers are still being asked." in page
+    assert 'data-again-ms="3000"' in page
+    assert 'name="probe" checked' in page, "the same question is asked again"
+    assert STILL.code not in page
 
 
 def test_a_columns_choice_is_stored_for_the_user_who_made_it(browser: Browser) -> None:
