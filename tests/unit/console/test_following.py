@@ -71,7 +71,7 @@ def test_more_than_a_page_takes_is_named_and_can_be_seen(visitor: Visitor, views
     views.look = lambda: look(7, 8, newer="0:9000", more="0:9")
     came = follow(visitor, f"{EVENTS}?table=t&from=0%3A7&live=on")
     assert "from=0%3A9000" in cursor(came.html)
-    between = came.html.index("More came than a page that follows takes")
+    between = came.html.index("More events came than this page adds at once")
     assert between < came.html.index("offset 0:8")
     assert 'href="?table=t&amp;from=0%3A9&amp;limit=50"' in came.html
 
