@@ -82,11 +82,6 @@ def _head() -> str:
 class AllOrNone(build_ext):
     """Compiles every module or none: a plain one can't call a compiled one's C functions."""
 
-    def finalize_options(self) -> None:
-        """Compile as many modules at once as there are cores: one after the other takes minutes."""
-        super().finalize_options()
-        self.parallel = self.parallel or os.cpu_count() or 1
-
     def run(self) -> None:
         """Where a compiler is missing or fails, leave the plain modules to run."""
         try:
