@@ -15,6 +15,9 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+const asking = document.querySelector("form[data-again-ms]"); // servers that had no answer yet
+if (asking) setTimeout(() => asking.requestSubmit(), Number(asking.dataset.againMs));
+
 let timer;
 
 function renewIn(ms) { // and from then on at the page's own pace, until an answer says a better moment

@@ -146,7 +146,7 @@ def test_a_pipeline_without_tables_asks_nobody(views: MadeViews) -> None:
 def test_a_look_that_finds_nothing_leads_on() -> None:
     look = EventLook(["t"], "b:9092", [], 5_000, "0:5000")
     page = events_page("shop", ["t"], EventQuestion("t", "beginning", key="7"), look)
-    assert page.summary == "none of 5,000 records is like this"
+    assert page.summary == "none of 5,000 records matches"
     assert page.on == "?table=t&from=0%3A5000&limit=50&key=7"
     empty = events_page("shop", ["t"], EventQuestion("t"), EventLook(["t"], "b:9092", [], 0, ""))
     assert (empty.summary, empty.on) == ("there is none", "")

@@ -116,7 +116,7 @@ def test_the_list_shows_the_worst_first_and_why(door: RestEndpoint) -> None:
     _, _, html = asked(door, "GET", "/?state=silent")
     assert re.findall(r'<tr id="row-([^"]+)"', html) == ["stock"]
     _, _, html = asked(door, "GET", "/?q=no%20such")
-    assert "No pipeline is like this" in html
+    assert "No pipeline matches" in html
 
 
 def test_a_pipeline_says_what_needs_somebody_and_what_to_do(door: RestEndpoint) -> None:
