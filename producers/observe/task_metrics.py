@@ -115,7 +115,9 @@ class TaskMeasures:
     def database(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
         """Take how one of several databases is."""
         with self._lock:
-            self._figures[partition].health, self._figures[partition].error = health, error
+            figures = self._figures[partition]
+            figures.health, figures.error = health, error
+            figures.through.reopened()  # what is opened next may be another log
             if error is not None:
                 self._recoveries[error.code] += health is Health.RECOVERING
 
