@@ -56,6 +56,11 @@ class PartitionFigures:
     log_rate: float | None = None  # bytes a second
 
     @property
+    def is_read(self) -> bool:
+        """Whether its log is open, as far as the task is."""
+        return self.health in {None, Health.RUNNING}
+
+    @property
     def seconds_until_lost(self) -> float:
         """The seconds until what we need is lost, at this rate or by its age, if we confirm nothing."""
         if self.log is None:
@@ -153,7 +158,8 @@ class TaskMeasures:
                 figures, tally = self._figures[publication.partition], publication.tally
                 figures.bytes += publication.size
                 figures.position = publication.position
-                figures.through.reached(publication.position)
+                if figures.is_read:  # else its log was closed, and the next one may be another
+                    figures.through.reached(publication.position)
                 figures.unfit.update(tally.unfit)
                 figures.transactions += tally.transactions
                 for table, state in publication.states.items():
@@ -255,7 +261,7 @@ class TaskMeasures:
 
     def _ours(self, figures: PartitionFigures) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
         none: Mapping[str, str] = {}
-        yield names.RUNNING, none, self.running and figures.health in {None, Health.RUNNING}
+        yield names.RUNNING, none, self.running and figures.is_read
         for (table, operation), times in figures.events.items():
             yield names.EVENTS, {"table": _topic_names(table), "operation": operation}, times
         for (table, code), times in figures.faults.items():

@@ -204,6 +204,7 @@ class Lanes:
 
     def _suffers(self, partition: SourcePartition, error: Own) -> None:
         if isinstance(error, Definite) and self.opener.begins_anew(partition, error):
+            self._tell(partition, Health.RECOVERING, error)
             error = ReopenError()
         if len(self.opener.partitions()) == 1:
             raise error
