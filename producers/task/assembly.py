@@ -188,14 +188,14 @@ def _receipts(
     control_of: Callable[[SourcePartition], ControlRecords],
     partition: SourcePartition,
 ) -> ReceiptRecords:
-    """Continue with the receipts that Kafka has; called once the task's forerunners are shut out.
+    """Continue with the receipts that Kafka has; the task's forerunners are shut out, its neighbours are not.
 
     Their topic is created if it is missing: if it was deleted, its receipts are lost, but nothing stops.
     """
     client, name, topic = _client(values), values.text("name"), internal_topics(owner.group).requests
     admin, reader = AdminClient(client.admin()), client.reader(Identity(owner.group, name, owner.number, 0))
     requests_topic.prepare_requests(admin, topic, owner.replication, client.most_record_bytes)
-    found = requests_topic.read_receipts(admin, reader, topic, tell, fenced=True)
+    found = requests_topic.read_beside_others(admin, reader, topic, tell, moments.monotonic)
     known = fold(receipt for key, receipt in found if key[:3] == (name, *partition))
     return ReceiptRecords(
         name,

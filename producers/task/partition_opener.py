@@ -6,6 +6,7 @@ begun if the settings say so; tables that are set aside, or have no topic of the
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Semaphore
 from typing import Protocol, Self
 from weakref import WeakValueDictionary
@@ -31,6 +32,7 @@ from wrackline.producers.snapshot.snapshot_table import BoundOf
 from wrackline.producers.snapshot.table_state import render_state
 from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.snapshot.work_items import SnapshotLimits
+from wrackline.producers.task import background
 from wrackline.producers.task.partition_run import PartitionRun
 from wrackline.producers.task.task_limits import Clocks
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
@@ -159,7 +161,10 @@ class SourcePartitionOpener:
 
     def over(self, state: OffsetsState) -> bool:
         """Return whether the pipeline ends after reading rows, and all of them were read."""
-        return self._reading.first.mode.ends and all(self._is_over(one, state) for one in self._partitions)
+        if not self._reading.first.mode.ends:
+            return False
+        answers = background.ask_each(partial(self._is_over, state), self._partitions, "over")
+        return all(answer.done() and answer.result() for answer in answers.values())
 
     def closed(self, partition: SourcePartition) -> None:
         """Forget what was read of a partition and not given to Kafka: its log was closed."""
@@ -294,7 +299,7 @@ class SourcePartitionOpener:
         )
         return kept.anew(position)
 
-    def _is_over(self, partition: SourcePartition, state: OffsetsState) -> bool:
+    def _is_over(self, state: OffsetsState, partition: SourcePartition) -> bool:
         try:
             tables = self._source.tables(partition)
         except WracklineError:

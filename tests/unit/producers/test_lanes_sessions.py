@@ -20,7 +20,7 @@ def wait_for(true: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
-def fail_once(world: World, until: threading.Event) -> Callable[[], None]:
+def fail_once(until: threading.Event) -> Callable[[], None]:
     """Let Kafka end the session once, when this has come."""
     failed = threading.Event()
 
@@ -60,7 +60,7 @@ class Openings:
 def test_an_opening_of_a_session_that_has_ended_is_closed_before_the_next_session_opens_it() -> None:
     world = World(positions=start_at_zero())
     openings = Openings(world)
-    world.committing = fail_once(world, openings.waits)
+    world.committing = fail_once(openings.waits)
 
     def has_gone_on() -> bool:
         if world.seen.count(("task", "starting")) == 2 and world.seen.count(("good", "running")) == 2:
@@ -164,7 +164,7 @@ def test_failures_of_a_database_still_count_after_kafka_has_ended_a_session() ->
             raise AWAY(database=name)
 
     world.opening = refuse
-    fail = fail_once(world, enough)
+    fail = fail_once(enough)
     world.committing = lambda: (enough.wait(10), fail())[1]
     world.run(lambda one: ("odd", "failed") in one.seen and one.rows["good"] >= ROWS)
     assert tries == 6 + 1, "what the ended session began does not count"
