@@ -6,10 +6,9 @@ run; leaving the block closes what was opened for it.  Decides nothing: each par
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from threading import Event
-from typing import Final
 
 from confluent_kafka.admin import AdminClient
 
@@ -53,8 +52,6 @@ from wrackline.schemas.pipelines.publication_settings import naming_of, skipped_
 from wrackline.schemas.settings.filters import ColumnRules
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import SourcePartition, TableSchema
-
-_LEAST_WINDOWS: Final = 8 << 20  # bytes of one database's windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,8 +266,8 @@ def _reading(
     limits = SnapshotLimits(
         readers=values.integer("snapshot.max.threads"),
         chunk_rows=values.integer("incremental.snapshot.chunk.size"),
+        databases=partitions,
     )
-    limits = replace(limits, most_bytes=max(_LEAST_WINDOWS, limits.most_bytes // partitions))
     channels = values.listed("signal.enabled.channels")
     return SnapshotOptions(
         FirstReads.of(values),

@@ -7,7 +7,6 @@ begun if the settings say so; tables that are set aside, or have no topic of the
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Semaphore
 from typing import Protocol, Self
 from weakref import WeakValueDictionary
 
@@ -26,6 +25,7 @@ from wrackline.producers.reading.readers import Readers
 from wrackline.producers.reading.receipt_records import NO_RECEIPTS, ReceiptWriter
 from wrackline.producers.reading.request_intake import RequestChannel, RequestIntake
 from wrackline.producers.reading.resume_state import ResumeState
+from wrackline.producers.reading.shared_budget import ReaderTurns, WindowBytes
 from wrackline.producers.snapshot import key_bounds
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.snapshot_table import BoundOf
@@ -119,7 +119,9 @@ class SourcePartitionOpener:
         self._source, self._connector, self._policy, self._reading = source, connector, policy, reading
         self._topics, self._control_of, self._moments = topics, control_of, moments
         self._partitions = tuple(source.partitions())
-        self._turns = Semaphore(reading.limits.readers)  # of all partitions' readers together
+        several = len(self._partitions) > 1
+        self._turns = ReaderTurns(reading.limits.readers, moments.monotonic) if several else None
+        self._windows = WindowBytes()
         self._start = self._named()  # with `always` rows are read once a start, however often a log is opened
         self._opened: dict[SourcePartition, Cutter] = {}
         self._closed: dict[SourcePartition, tuple[Collection[str], Collection[str]]] = {}  # what it wrote to
@@ -168,6 +170,7 @@ class SourcePartitionOpener:
 
     def closed(self, partition: SourcePartition) -> None:
         """Forget what was read of a partition and not given to Kafka: its log was closed."""
+        self._windows.beside(partition, 0)
         cutter = self._opened.pop(partition, None)
         if cutter is not None:  # a commit that runs may still be refused because of them
             self._closed[partition] = (frozenset(cutter.message_topics), frozenset(cutter.topics))
@@ -201,7 +204,7 @@ class SourcePartitionOpener:
         listed = [table for table in tables if table not in aside]
         reading, clock, now_ms = self._reading, self._moments.monotonic, self._moments.now_ms
         book = reading.receipts_of(partition)
-        machine = self._machine(kept, book)
+        machine = self._machine(partition, kept, book)
         asked = self._first_request(tables, kept, anew=anew)
         if asked is not None:
             machine.request(asked)
@@ -260,7 +263,7 @@ class SourcePartitionOpener:
         )
         return cutter
 
-    def _machine(self, kept: ResumeState, book: ReceiptWriter) -> Machine:
+    def _machine(self, partition: SourcePartition, kept: ResumeState, book: ReceiptWriter) -> Machine:
         """Continue with the tables' states; tables that are no longer captured have a gap in their log."""
         states = {table: render_state(state) for table, state in kept.states.items()}
         return Machine(
@@ -270,6 +273,7 @@ class SourcePartitionOpener:
             bound_of=self._reading.bound_of,
             streamed=[Commit(name, _PassedPosition(), 0) for name in kept.unproven],
             receipts=book.known,
+            beside=partial(self._windows.beside, partition),
         )
 
     def _first_request(
