@@ -209,12 +209,12 @@ class Readers:
     def _next_work(self, seat: _Seat) -> Work | None:
         """Wait for work; give the turn up where another reader wants it, or there is no work for long."""
         if (turn := seat.turn) is not None and self._turns is not None:
-            turn.working, since = None, self._clock()
-            while not (self._turns.wanted and self._clock() - turn.taken >= _SHARE):
+            turn.working, idle_since = None, self._clock()
+            while not (self._turns.wanted and self._clock() - turn.since >= _SHARE):
                 try:
                     return self._wanted.get(timeout=_TURN)
                 except Empty:
-                    if self._turns.wanted or self._clock() - since > _IDLE:
+                    if self._turns.wanted or self._clock() - idle_since > _IDLE:
                         break
             self._leave(seat)
         return self._wanted.get()

@@ -21,10 +21,10 @@ _LOOK_S: Final = 0.2  # between two looks whether there is still anybody to read
 
 @dataclass(slots=True, eq=False)
 class ReaderTurn:
-    """One reader's; `working` is when its work began, None while it has none."""
+    """One reader's; `since` is when it began, `working` when its work did, None while it has none."""
 
     whose: SourcePartition
-    taken: float = 0.0
+    since: float = 0.0
     working: float | None = None
     granted: Event = field(default_factory=Event)
 
@@ -75,7 +75,7 @@ class ReaderTurns:
     def _hold(self, turn: ReaderTurn, now: float) -> None:
         self._waiting.remove(turn)
         self._held.append(turn)
-        turn.taken = turn.working = now
+        turn.since = turn.working = now
         turn.granted.set()
 
 

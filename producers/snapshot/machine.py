@@ -99,17 +99,15 @@ class Machine:
         bound_of: BoundOf,
         streamed: Sequence[Commit] = (),
         receipts: StoredReceipts | None = None,
-        beside: Callable[[int], int] = lambda _: 0,
     ) -> None:
         """Continue from the saved states of the tables, and the receipts of requests.
 
         `run` names this start: marks of other starts mean nothing.  `bound_of` reads a record's key as the
         server writes it, None where it can't.  `streamed` are the transactions that `unproven` named
-        when the position was saved.  `beside` takes the bytes of the windows, and returns the bytes that
-        other machines have in theirs.
+        when the position was saved.
         """
         self._limits, self._run, self._bound_of = limits, run, bound_of
-        self._beside, self._bytes_beside = beside, 0
+        self.bytes_beside = 0  # that the windows of other machines hold, which share the room
         self._gate = Gate(run, limits.most_streamed, streamed)
         self._numbers = 0
         self._out: dict[Ticket, _WorkUnderWay] = {}
@@ -251,7 +249,6 @@ class Machine:
     def work(self, now: float) -> Sequence[Work]:
         """Return what readers must begin now; nothing inside a source transaction with rows not seen yet."""
         made: list[Work] = []
-        self._share_bytes()
         if self._gate.inside or len(self._out) >= self._limits.readers:
             return made
         for table in self.work_index.most_urgent_first():
@@ -265,8 +262,6 @@ class Machine:
             self.work_index.note(table)
         if not self._out and self._shall_look(now):
             made.append(self._look(now))
-        if made:
-            self._share_bytes()
         return made
 
     def due(self, now: float) -> float:
@@ -424,11 +419,8 @@ class Machine:
         """Return whether a reader is free and a chunk fits beside the windows; one chunk always fits."""
         if len(self._out) >= self._limits.readers:
             return False
-        sizes = [window.size for window in self.work_index.windows()]
-        return not sizes or sum(sizes) + self._bytes_beside + self._limits.share <= self._limits.most_bytes
-
-    def _share_bytes(self) -> None:
-        self._bytes_beside = self._beside(sum(window.size for window in self.work_index.windows()))
+        held = self.work_index.held
+        return not held or held + self.bytes_beside + self._limits.share <= self._limits.most_bytes
 
     def _rows(self, step: Rows) -> None:
         self._gate.touch(step.upto)

@@ -36,7 +36,7 @@ _AT_ONCE: Final = 8  # partitions that are opened at the same time
 Own = WracklineError | ReopenError
 
 
-class GivenUpError(Exception):
+class NoDatabaseLeftError(Exception):
     """No partition is left, and the last error would be tried again, if it were not one too many."""
 
     def __init__(self, error: WracklineError) -> None:
@@ -229,7 +229,7 @@ class Lanes:
         if known is None or known.code != error.code:
             self._tell(partition, Health.FAILED, error)
         if len(self._failed) == len(self.opener.partitions()):
-            raise GivenUpError(error) if isinstance(error, Transient) else error
+            raise NoDatabaseLeftError(error) if isinstance(error, Transient) else error
         if repairable:
             self._apart[partition] = _Apart(self.clock() + self.limits.longest_wait)
 

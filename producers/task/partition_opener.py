@@ -204,7 +204,7 @@ class SourcePartitionOpener:
         listed = [table for table in tables if table not in aside]
         reading, clock, now_ms = self._reading, self._moments.monotonic, self._moments.now_ms
         book = reading.receipts_of(partition)
-        machine = self._machine(partition, kept, book)
+        machine = self._machine(kept, book)
         asked = self._first_request(tables, kept, anew=anew)
         if asked is not None:
             machine.request(asked)
@@ -226,6 +226,7 @@ class SourcePartitionOpener:
             raise
         readers = Readers(self._source, partition, reading.limits.readers, clock, stream.wake, self._turns)
         existing = Interleaver(machine, readers, stream, cutter, asking, clock=clock, now_ms=now_ms)
+        existing.beside = partial(self._windows.beside, partition)
         self._interleavers[partition] = existing
         if kept.gone:  # their changes are in no topic from here on
             cutter.save(self._gone_states(partition, kept.gone), clock())
@@ -263,7 +264,7 @@ class SourcePartitionOpener:
         )
         return cutter
 
-    def _machine(self, partition: SourcePartition, kept: ResumeState, book: ReceiptWriter) -> Machine:
+    def _machine(self, kept: ResumeState, book: ReceiptWriter) -> Machine:
         """Continue with the tables' states; tables that are no longer captured have a gap in their log."""
         states = {table: render_state(state) for table, state in kept.states.items()}
         return Machine(
@@ -273,7 +274,6 @@ class SourcePartitionOpener:
             bound_of=self._reading.bound_of,
             streamed=[Commit(name, _PassedPosition(), 0) for name in kept.unproven],
             receipts=book.known,
-            beside=partial(self._windows.beside, partition),
         )
 
     def _first_request(

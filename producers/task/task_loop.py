@@ -25,7 +25,7 @@ from wrackline.producers.kafka.failures import TopicRefusedError
 from wrackline.producers.kafka.publisher import Publisher
 from wrackline.producers.reading.interleave import ReopenError
 from wrackline.producers.task import background, memory_tuning
-from wrackline.producers.task.lanes import GivenUpError, Lanes
+from wrackline.producers.task.lanes import Lanes, NoDatabaseLeftError
 from wrackline.producers.task.partition_opener import PartitionOpener
 from wrackline.producers.task.partition_run import PartitionRun, RunningCommit
 from wrackline.producers.task.retries import Retries
@@ -68,7 +68,7 @@ class Task:
                     self._opener.refuse(refused.topic, refused.error)
                 except ReopenError:
                     continue
-                except GivenUpError as given_up:
+                except NoDatabaseLeftError as given_up:
                     raise given_up.error from None
                 except Transient as error:
                     before = Retries() if self._progressed else retries
