@@ -24,7 +24,7 @@ from wrackline.control.console.pipelines_page import ListedPipeline, lost_text, 
 from wrackline.control.console.table_layout import TableChoice, TableLayout
 from wrackline.control.runtime.board.board_summary import late_ms, rates, table_error
 from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
-from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, TARGET_TASK, ConnectorState
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
@@ -150,7 +150,8 @@ def pipeline_page(
 
 
 def _actions(one: ListedPipeline) -> Sequence[str]:
-    states = [task.state for task in (one.standing, one.standing.target) if task is not None]
+    sources = one.standing.sources or (one.standing,)
+    states = [task.state for task in (*sources, one.standing.target) if task is not None]
     resting = [state in _RESTS for state in states]
     if all(resting):
         return ("resume",)
@@ -177,7 +178,7 @@ def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int)
                 *_lag(databases),
                 *_since(source, at_ms),
             ],
-            _half_action(one, SOURCE_TASK),
+            None if one.standing.sources else _half_action(one, 0),
         ),
         Station(
             "Kafka",
@@ -195,7 +196,7 @@ def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int)
             _process(target),
             _half_badge(one.standing.target, target, at_ms),
             [("merged/s", rate_text(newest_rate(one.history, "merged"))), *_since(target, at_ms)],
-            _half_action(one, TARGET_TASK),
+            _half_action(one, one.standing.target_task),
         ),
         Station("target", one.target, None, [("late", late_text(summary.late_ms))]),
     ]

@@ -9,7 +9,8 @@ from confluent_kafka.admin import AdminClient
 from tests.integration.kafka.world import topic_arrives
 from wrackline.control.local.stack.servers import Broker
 from wrackline.producers.kafka.client import client
-from wrackline.producers.kafka.ownership import LOST, Change, Ownership
+from wrackline.producers.kafka.ownership import LOST, Ownership
+from wrackline.producers.kafka.takeover import Change
 from wrackline.producers.kafka.topic_deletion import delete_topics, list_topics
 from wrackline.schemas.errors import Definite, Transient
 from wrackline.schemas.kafka.offset_replay import OffsetsState

@@ -1,18 +1,17 @@
 """What one worker says and does of its group's records, whatever else stands among them."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pytest
 
 from wrackline.control.runtime.group import config_records, status_records
 from wrackline.control.runtime.group.config_records import Change, Connector, CoordinatorTerm
 from wrackline.control.runtime.group.status_records import TaskReport
-from wrackline.control.runtime.group.worker_tasks import WorkerTasks, task_numbers
+from wrackline.control.runtime.group.worker_tasks import WorkerTasks
 from wrackline.control.runtime.logs.lines import log_through
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
-from wrackline.control.runtime.worker.pipeline_tasks import task_key
 from wrackline.control.runtime.worker.worker_log import WorkerLog
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
@@ -45,7 +44,7 @@ class Heard:
     def hears_of_task(self, report: TaskReport) -> list[Change]:
         """Hear a report; return what is reported for that."""
         before = len(self.reported)
-        self.hears(TOPICS.status, *status_records.task_record("shop", report))
+        self.hears(TOPICS.status, *status_records.task_record(("shop", 0), report))
         return self.reported[before:]
 
 
@@ -65,11 +64,10 @@ class Wishes(Supervisor):
         self.wished.append((task, wish))
 
 
-def _never(connector: Connector) -> Mapping[str, Begin]:
+def _never(connector: Connector, tasks: Iterable[int]) -> Mapping[int, Begin]:
     def begin(*_: object) -> object:
         raise AssertionError(connector)
 
-    tasks = [task_key(connector.name, number) for number in task_numbers(connector)]
     return dict.fromkeys(tasks, begin)  # type: ignore[arg-type]  # it is never called
 
 
@@ -79,7 +77,7 @@ def test_a_task_s_owner_repeats_its_report_after_a_late_one() -> None:
     own = TaskReport(TaskState.RUNNING, "b", 1, 7)
     assert worker.hears_of_task(own) == []
     assert worker.hears_of_task(TaskReport(TaskState.FAILED, "a", 0, 7)) == [
-        status_records.task_record("shop", own)
+        status_records.task_record(("shop", 0), own)
     ]
 
 
@@ -137,7 +135,7 @@ def test_one_half_is_paused_alone_also_on_the_worker_that_gets_it_later() -> Non
 
     run, pause = DesiredState.RUN, DesiredState.PAUSE
     assert hears(BOTH) == [("shop", run), ("shop:target", run)]
-    half = BOTH.wished(pause, 1, (0, 1))
+    half = BOTH.wished(pause, 1)
     assert hears(half) == [("shop:target", pause)]
     assert hands.standing(half).target == ConnectorState(TaskState.PAUSED)
     assert hands.standing(half).state is TaskState.STARTING
@@ -148,7 +146,7 @@ def test_one_half_is_paused_alone_also_on_the_worker_that_gets_it_later() -> Non
     supervisor.wished.clear()
     hands.owns(frozenset([BOTH.slot]))
     assert supervisor.wished == [("shop", run), ("shop:target", pause)]
-    assert hears(half.wished(run, None, (0, 1))) == [("shop:target", run)]
+    assert hears(half.wished(run, None)) == [("shop:target", run)]
 
 
 def _fail() -> None:
@@ -170,7 +168,7 @@ def test_what_this_worker_has_committed_counts_at_once_and_is_not_done_again_whe
         return list(supervisor.wished)
 
     made = config_records.connector_record(SHOP)
-    paused, resumed = ([config_records.wish_record(SHOP.wished(wish, None, (0,)))] for wish in (pause, run))
+    paused, resumed = ([config_records.wish_record(SHOP.wished(wish, None))] for wish in (pause, run))
     restarted = [config_records.restart_record("shop", 1, None)]
     term = config_records.term_record(CoordinatorTerm("b", "http://b", "t"))
     for changes in (made, paused, resumed, restarted):

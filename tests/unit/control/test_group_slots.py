@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wrackline.control.runtime.group.config_records import SLOTS, Connector
-from wrackline.control.runtime.group.slots import slot_for
+from wrackline.control.runtime.group.slots import slots_for
 from wrackline.producers.connect.restart_policy import DesiredState
 
 
@@ -17,7 +17,7 @@ def placed(
     made = dict(connectors or {})
     for number in range(len(made), len(made) + count):
         name = f"c{number}"
-        made[name] = Connector(name, {}, 1, DesiredState.RUN, slot_for(name, made, owners))
+        made[name] = Connector(name, {}, 1, DesiredState.RUN, slots_for(name, 1, made, owners)[0])
     return made
 
 
@@ -72,7 +72,7 @@ def test_a_task_that_begins_again_keeps_its_slot_unless_another_worker_has_less(
     name = data.draw(st.sampled_from(sorted(made)))
     rests = made | {name: Connector(name, {}, 1, DesiredState.PAUSE, made[name].slot)}
     others = Counter(two[one.slot] for one in rests.values() if one.wish is DesiredState.RUN)
-    again = slot_for(name, rests, two)
+    again = slots_for(name, 1, rests, two)[0]
     if others[two[made[name].slot]] <= min(others["a"], others["b"]):
         assert again == made[name].slot
     else:
