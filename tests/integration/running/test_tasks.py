@@ -76,7 +76,7 @@ def test_each_task_reads_its_databases_and_they_move_exactly_once(
     assert {one["database"] for one in world.offsets("show")["offsets"]} == set(dealt)
 
     world.let_in(nobody=True)
-    wait_until(lambda: worker.told(second, "RECOVERING"))
+    worker.waits_for(second, "RECOVERING")
     world.insert(6, 10)
     world.arrived(10)
     wait_until(lambda: world.command("status").returncode != Exit.OK)
@@ -84,13 +84,10 @@ def test_each_task_reads_its_databases_and_they_move_exactly_once(
     assert [one["error"] is None for one in shown["tasks"]] == [True, False]
     assert not worker.told(name, "RECOVERING"), "a task's trouble is its own"
     world.let_in(nobody=False)
-    world.insert_beside(6, 10)
-    both_arrive(world, 10)
-
     asked(f"{url}/tasks/1/restart", "POST")
     worker.waits_for(second, "STARTING", 2)
+    world.insert_beside(6, 11)
     world.insert(11, 11)
-    world.insert_beside(11, 11)
     both_arrive(world, 11)
     assert len(worker.told(name, "STARTING")) == 1, "the other task has not ended"
     assert worker.stop() == Exit.OK

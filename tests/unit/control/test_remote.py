@@ -232,7 +232,9 @@ def test_the_worst_task_speaks_for_its_connector() -> None:
     assert [read_state(status, half).state for half in ("source", "target")] == ["FAILED", "PAUSED"]
     assert [read_tasks(status, half) for half in ("source", "target")] == [[0, 1], [2]]
     assert read_tasks({"connector": connector, "tasks": []}, "target") == [1]
-    assert read_state({"connector": connector, "tasks": tasks}, 7).state == "RUNNING", "it has none of this"
+    assert read_state({"connector": connector, "tasks": tasks[:1]}, "target").state == "RUNNING", (
+        "it has none"
+    )
 
 
 def test_what_completes_while_it_is_awaited_is_an_end() -> None:
