@@ -1,4 +1,4 @@
-"""Databases move between tasks while old and new owners live, freeze and are killed.  T-E30.
+"""Databases move between tasks while old and new owners live, freeze and are killed.
 
 Each history deals the databases several times, starts the tasks of every deal in any order, some late, and
 interrupts, freezes or ends each of them at any step.  However that goes, each database is published by a

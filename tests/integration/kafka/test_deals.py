@@ -74,7 +74,7 @@ def progress(owners: Sequence[Owner]) -> None:
 def test_databases_move_exactly_once_whoever_is_killed_on_the_way(
     kafka: Broker, topic_prefix: str, place: str
 ) -> None:
-    """T-E31."""
+    """T-E22."""
     old, new = Deal(1, shares_of(NAMES, 2)), Deal(2, shares_of(NAMES, 3))
     with running(kafka, topic_prefix, old) as before:
         progress(before)

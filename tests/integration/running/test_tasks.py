@@ -56,7 +56,7 @@ def both_arrive(world: TwoDatabases, count: int) -> None:
 def test_each_task_reads_its_databases_and_they_move_exactly_once(
     world: TwoDatabases, working: list[Working], tmp_path: Path
 ) -> None:
-    """T-E32."""
+    """T-E23."""
     name, second = world.prefix, f"{world.prefix}:1"
     worker = Working(tmp_path, "--rest-port", "0", world.file)
     working.append(worker)

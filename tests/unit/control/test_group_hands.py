@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping
+from threading import Event
 
 import pytest
 
@@ -203,3 +204,47 @@ def test_a_session_that_a_worker_ends_has_ended_on_each_and_is_forgotten_after_i
     assert [here.hands.is_session_ended(one) for one in ("a1", "b2", "c3")] == [False, True, True]
     here.hears(TOPICS.status, b"session-d4", b'{"until":"never"}')
     assert [one.code for one in here.said] == ["group.record"]
+
+
+FOUR = Connector("shop", {"target.kind": "iceberg"}, 7, DesiredState.RUN, 5).placed([5, 6, 7, 8])
+
+
+def test_a_worker_runs_the_tasks_of_its_slots_and_gives_up_one_of_them_alone() -> None:
+    supervisor, reported = Wishes(), list[Change]()
+    hands = WorkerTasks(TOPICS, supervisor, _never, reported.append, lambda _: None)
+    hands.begin("b")
+    hands.owns(frozenset([5, 7]))
+    run = DesiredState.RUN
+    for key, value in config_records.connector_record(FOUR):
+        hands.hears(TOPICS.configs, 0, key, value)
+    assert supervisor.wished == [("shop", run), ("shop:2", run), ("shop:target", run)]
+    hands.stands("shop:2", ConnectorState(TaskState.RUNNING))
+    assert reported[-1][0] == b"status-shop-2"
+    hands.hears(TOPICS.status, 0, *reported[-1])
+    assert [one.state for one in hands.standing(FOUR).sources] == [
+        TaskState.STARTING, TaskState.STARTING, TaskState.RUNNING, TaskState.STARTING,
+    ]  # fmt: skip
+
+    supervisor.wished.clear()
+    ended: list[str] = []
+    supervisor.let_go = lambda task: ended.append(task) or _over()  # type: ignore[method-assign,func-returns-value]
+    hands.loses([7])
+    assert ended == ["shop:2"], "only this task moves"
+    assert reported[-1] == status_records.task_record(("shop", 2), TaskReport(TaskState.STARTING, "b", 1, 7))
+    hands.owns(frozenset([5]))
+    hands.owns(frozenset([5, 6]))
+    assert supervisor.wished == [("shop:1", run)], "the others continue"
+    hands.hears(TOPICS.configs, 0, *config_records.restart_record("shop", 1, 1))
+    assert supervisor.wished[1:] == [("shop:1", DesiredState.RESTART)]
+    supervisor.wished.clear()
+    fewer = FOUR.changed(FOUR.config, 8, [5])
+    for key, value in config_records.connector_record(fewer, FOUR):
+        hands.hears(TOPICS.configs, 0, key, value)
+    assert (ended[1:], supervisor.wished) == (["shop:1"], [("shop", run), ("shop:target", run)])
+    assert hands.connectors()["shop"] == fewer
+
+
+def _over() -> Event:
+    event = Event()
+    event.set()
+    return event

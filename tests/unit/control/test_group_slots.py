@@ -105,3 +105,37 @@ def test_paused_tasks_count_for_no_worker_and_take_no_slot_that_another_could_ha
     more = placed(5, two, paused)
     assert all(two[one.slot] == "a" for name, one in more.items() if name not in made)
     assert len({one.slot for one in more.values()}) == len(more)
+
+
+@given(st.integers(1, 12), st.integers(1, 4))
+def test_each_worker_has_its_share_of_tasks_not_of_connectors(tasks: int, count: int) -> None:
+    owners = {slot: "abc"[slot % 3] for slot in range(SLOTS)}
+    made: dict[str, Connector] = {}
+    for number in range(count):
+        name = f"c{number}"
+        slots = slots_for(name, tasks, made, owners)
+        made[name] = Connector(name, {}, 1, DesiredState.RUN, 0).placed(slots)
+    loads = Counter(dict.fromkeys("abc", 0))
+    loads.update(owners[slot] for one in made.values() for slot in one.slots)
+    assert max(loads.values()) - min(loads.values()) <= 1
+    if tasks * count == 12:
+        assert loads == dict.fromkeys("abc", 4)
+
+
+def test_a_task_that_runs_keeps_its_slot_when_others_are_added() -> None:
+    owners = {slot: "abc"[slot % 3] for slot in range(SLOTS)}
+    before = slots_for("shop", 4, {}, owners)
+    known = {"shop": Connector("shop", {}, 1, DesiredState.RUN, 0).placed(before)}
+    after = slots_for("shop", 6, known, owners, before)
+    assert after[:4] == before
+    assert Counter(owners[slot] for slot in after) == dict.fromkeys("abc", 2)
+
+
+def test_what_rests_does_so_still_when_the_count_of_tasks_changes() -> None:
+    both = {"target.kind": "iceberg"}
+    two = Connector("shop", both, 1, DesiredState.RUN, 0).placed([0, 1])
+    rests = two.wished(DesiredState.PAUSE, 1).wished(DesiredState.PAUSE, 2)
+    assert rests.resting == {1, 2}
+    assert rests.changed(both, 2, [0, 1, 2]).resting == {1, 3}, "the target half has another number"
+    assert rests.changed(both, 2, [0]).resting == {1}
+    assert rests.changed({}, 2, [0]).resting == set()
