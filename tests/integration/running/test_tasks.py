@@ -48,6 +48,12 @@ def asked(url: str, method: str = "GET") -> Any:
     return json.loads(body) if body else None
 
 
+def _errors(world: TwoDatabases) -> list[str | None]:
+    """The error of each task, as a command shows it."""
+    shown = json.loads(world.command("status", "--json").stdout)["log"]
+    return [one["error"] and one["error"]["code"] for one in shown["tasks"]]
+
+
 def both_arrive(world: TwoDatabases, count: int) -> None:
     wait_until(lambda: len(world.events()) >= count and len(world.events(world.other_topic)) >= count)
     assert (len(world.events()), len(world.events(world.other_topic))) == (count, count)
@@ -76,12 +82,11 @@ def test_each_task_reads_its_databases_and_they_move_exactly_once(
     assert {one["database"] for one in world.offsets("show")["offsets"]} == set(dealt)
 
     world.let_in(nobody=True)
-    worker.waits_for(second, "RECOVERING")
+    worker.waits_for(second, "FAILED")
     world.insert(6, 10)
     world.arrived(10)
-    wait_until(lambda: world.command("status").returncode != Exit.OK)
-    shown = json.loads(world.command("status", "--json").stdout)["log"]
-    assert [one["error"] is None for one in shown["tasks"]] == [True, False]
+    wait_until(lambda: _errors(world) == [None, "pg.login_refused"])
+    assert world.command("status").returncode != Exit.OK
     assert not worker.told(name, "RECOVERING"), "a task's trouble is its own"
     world.let_in(nobody=False)
     asked(f"{url}/tasks/1/restart", "POST")
