@@ -11,6 +11,8 @@ from wrackline.control.console.heat_figures import FIGURES, HeatLegend, heat_leg
 from wrackline.control.console.page_words import (
     DASH,
     PAUSED,
+    SILENT,
+    TASK_BADGES,
     Badge,
     count_or_dash,
     half_badge,
@@ -53,6 +55,17 @@ class HalfAction:
 
     task: int
     verb: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTask:
+    """A task of a source half that has several."""
+
+    number: int
+    badge: Badge
+    databases: str
+    worker: str
+    verbs: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +114,7 @@ class PipelinePage:
     worker: str
     actions: Sequence[str]
     stations: Sequence[Station]
+    tasks: Sequence[SourceTask]
     charts: Sequence[Chart]
     promise: "PromiseLook | None"
     troubles: Sequence[Trouble]
@@ -132,6 +146,7 @@ def pipeline_page(
         one.standing.worker or one.worker,
         _actions(one),
         _stations(one, halves, at_ms),
+        _tasks(one, halves[Half.SOURCE].report.get("tasks", ())),
         _charts(one),
         None if one.slo is None else _promise(one.slo),
         troubles[:_MOST_PROBLEMS],
@@ -215,6 +230,20 @@ def _half_action(one: ListedPipeline, number: int) -> HalfAction | None:
     return HalfAction(number, "resume" if task.state is TaskState.PAUSED else "pause")
 
 
+def _tasks(one: ListedPipeline, reports: Sequence[Document]) -> Sequence[SourceTask]:
+    """Return each task, as its worker and its report say."""
+    made = []
+    for number, state in enumerate(one.standing.sources):
+        report = reports[number] if number < len(reports) else {}
+        silent = state.state is TaskState.RUNNING and report.get("state") == "silent"
+        badge = SILENT if silent else TASK_BADGES[state.state]
+        databases = ", ".join(report.get("databases", ())) or DASH
+        verbs = ("resume",) if state.state is TaskState.PAUSED else ("pause", "restart")
+        shown = () if state.state in _RESTS[1:] else verbs
+        made.append(SourceTask(number, badge, databases, state.worker or one.worker, shown))
+    return made
+
+
 def _process(half: HalfBoard) -> str:
     report = half.report
     return f"{report['host']}, pid {report['pid']}" if report else "never ran"
@@ -263,6 +292,8 @@ def _troubles(halves: Mapping[Half, HalfBoard], wrong: Sequence[str]) -> list[Tr
         if known.report.get("error")
     ]
     own = halves[Half.SOURCE].tables
+    tasks = halves[Half.SOURCE].report.get("tasks", ())
+    found += [Trouble(f"task {task['task']}", task["error"]) for task in tasks if task["error"]]
     return found + [
         Trouble(own[name]["table"] if name in own else name, error, name)
         for known in halves.values()

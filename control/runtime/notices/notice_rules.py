@@ -28,6 +28,7 @@ FAILED, UNSUPPORTED_DDL, AT_RISK, LETTERS, SLO, RECOVERED = (
     "recovered",
 )
 _OF_SHAPE: Final = frozenset({SHAPE_CHANGED.code, CANT_TAKE.code, NAME_TAKEN.code})
+_TASK_DOWN: Final = ("failed", "silent")
 _RISK_S: Final = 86_400
 
 
@@ -107,6 +108,9 @@ def _of_half(pipeline: str, half: Half, known: HalfBoard, at_ms: int) -> Iterato
     trouble = half_trouble(pipeline, half, known, at_ms)
     if trouble is not None and (known.state is HalfState.FAILED or trouble.code == SILENT.code):
         yield Condition(FAILED, half.value), trouble.document()
+    for task in known.report.get("tasks", ()):
+        if task["error"] and task["state"] in _TASK_DOWN:
+            yield Condition(FAILED, f"{half.value} task {task['task']}"), task["error"]
     for name, database in known.report.get("databases", {}).items():
         left = database["lost_in_s"]
         if left is not None and left < _RISK_S:

@@ -6,12 +6,18 @@ from typing import Any
 import orjson
 import pytest
 
+from wrackline.control.console.pipeline_page import pipeline_page
+from wrackline.control.console.pipelines_page import ListedPipeline
+from wrackline.control.console.table_layout import TableChoice, table_layout
 from wrackline.control.runtime.board.board_changes import BoardChanges, HalfLook
 from wrackline.control.runtime.board.board_progress import progress_of
 from wrackline.control.runtime.board.board_summary import summarise
 from wrackline.control.runtime.board.tasks.half_fold import TASK_MISSING, TASK_SILENT, half_of
 from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.notices.notice_rules import conditions
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState, state_of_tasks
 from wrackline.control.runtime.services.status import pipeline_status
+from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import (
     Board,
     BoardKey,
@@ -146,3 +152,27 @@ def test_a_key_names_its_task() -> None:
     for task, named in ((0, "source"), (3, "source-3")):
         key = BoardKey("shop", Half.SOURCE, "t", task=task)
         assert (orjson.loads(key.encode())[1], parse_key(key.encode())) == (named, key)
+
+
+def test_a_page_shows_each_task_and_what_may_be_wished_for_it() -> None:
+    half = source(board(report("running", "a", tasks=3), None, report("failed", "c", tasks=3, error=ERROR)))
+    halves = {Half.SOURCE: half, Half.TARGET: HalfBoard()}
+    states = [TaskState.RUNNING, TaskState.PAUSED, TaskState.FAILED]
+    standing = state_of_tasks([ConnectorState(one, worker=f"w{n}") for n, one in enumerate(states)], None)
+    one = ListedPipeline("shop", "postgres", None, standing, summarise(halves, NOW), (), "here")
+    page = pipeline_page(one, halves, table_layout(halves, TableChoice(), NOW), TableChoice(), NOW)
+    assert [(row.number, row.badge.word, row.databases, row.worker, row.verbs) for row in page.tasks] == [
+        (0, "running", "a", "w0", ("pause", "restart")),
+        (1, "paused", "\u2013", "w1", ("resume",)),
+        (2, "failed", "c", "w2", ("pause", "restart")),
+    ]
+    assert [(trouble.where, trouble.error["code"]) for trouble in page.troubles] == [
+        ("task 1", TASK_MISSING.code), ("task 2", "pg.unreachable"),
+    ]  # fmt: skip
+    assert page.badge.word == "failed", "it needs somebody, although the half runs"
+
+
+def test_a_task_that_failed_is_notified_as_that_task() -> None:
+    half = source(board(report("running", "a"), report("failed", "b", error=ERROR)))
+    found = conditions("shop", {Half.SOURCE: half, Half.TARGET: HalfBoard()}, NOW)
+    assert [one.about for one in found] == ["source task 1"]
