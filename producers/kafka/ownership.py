@@ -105,7 +105,7 @@ class Ownership:
         A Transient error means that another claim came between; done again, it continues.
         """
         who = Claimant(self._connector, share, lambda task: _begin_key(self._identity(task)))
-        slots = offsets_topic.count_slots(self._admin, self._topics.offsets)
+        slots = max(share.deal.tasks, offsets_topic.count_slots(self._admin, self._topics.offsets))
         steps = take_over(who, slots)
         answer: Sequence[OffsetsRecord] | None = None
         with ExitStack() as opened:
