@@ -42,8 +42,8 @@ def test_records_that_were_not_removed_are_there_after_compaction(
 
 def test_a_connector_that_is_half_there_is_not_there() -> None:
     """T-C01."""
-    connector = Connector("shop", {"a": "b"}, 1, DesiredState.RUN, 5)
-    for missing in range(3):
+    connector = Connector("shop", {"a": "b"}, 1, DesiredState.RUN, 5, more=(6,))
+    for missing in range(4):
         kept = GroupConfig()
         for key, value in (
             config_records.connector_record(connector)[:missing]

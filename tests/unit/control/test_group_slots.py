@@ -123,12 +123,13 @@ def test_each_worker_has_its_share_of_tasks_not_of_connectors(counts: list[int])
 
 
 def test_a_task_that_runs_keeps_its_slot_when_others_are_added() -> None:
-    owners = {slot: "abc"[slot % 3] for slot in range(SLOTS)}
-    before = slots_for("shop", 4, {}, owners)
+    before = slots_for("shop", 4, {}, dict.fromkeys(range(SLOTS), "a"))
     known = {"shop": Connector("shop", {}, 1, DesiredState.RUN, 0).placed(before)}
+    owners = {slot: "a" if slot in before else "bc"[slot % 2] for slot in range(SLOTS)}
     after = slots_for("shop", 6, known, owners, before)
     assert after[:4] == before
-    assert Counter(owners[slot] for slot in after) == dict.fromkeys("abc", 2)
+    assert [owners[slot] for slot in after[4:]] == ["b", "c"]
+    assert slots_for("shop", 2, known, owners, before) == before[:2]
 
 
 def test_what_rests_does_so_still_when_the_count_of_tasks_changes() -> None:
