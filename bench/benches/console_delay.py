@@ -145,9 +145,7 @@ def _table(error: WracklineError | None = None, count: int = 0) -> Document:
     reason = None if error is None else error.document()
     return {
         "standing": "going" if error is None else "set_aside", "error": reason, "offsets": {"0": count},
-        "behind": 0, "behind_s": 0, "held": 0, "held_s": 0, "seq": "0a", "merged_ms": 0, "lag_ms": {},
-        "events": {"u": count}, "schema_changes": {}, "batches": 0, "dead_letters": 0, "seconds": {},
-        "departure": None, "upkeep": None, "incomplete": 0, "at_ms": now_ms(),
+        "behind": 0, "events": {"u": count}, "at_ms": now_ms(),
     }  # fmt: skip
 
 

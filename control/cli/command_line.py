@@ -11,10 +11,11 @@ from contextlib import closing
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, NoReturn, TextIO, cast
+from typing import Annotated, Final, NoReturn, TextIO, cast
 
 import typer
 from rich.text import Text
+from typer.core import TyperGroup
 
 from wrackline.control.cli.assess.assess_command import assess
 from wrackline.control.cli.commands.delete_command import delete
@@ -52,8 +53,24 @@ from wrackline.producers.task import memory_tuning
 from wrackline.schemas.settings.setting import NotHonoured, Setting
 from wrackline.schemas.settings.settings_registry import definition
 
+_ORDER: Final = (
+    *("init", "check", "assess", "run", "consume", "worker", "status", "slo", "snapshot", "letters"),
+    *("table", "tables", "tail", "offsets", "lineage", "connectors", "draft", "apply", "pause", "resume"),
+    *("restart", "stop", "delete", "doctor", "errors", "settings", "spark", "rest"),
+)
+
+
+class _InOrder(TyperGroup):
+    """Lists the commands in the order in which the life of a pipeline needs them."""
+
+    def list_commands(self, ctx: object) -> list[str]:
+        del ctx
+        return list(_ORDER)
+
+
 app = typer.Typer(
     name="wrackline",
+    cls=_InOrder,
     help="Copies live databases into lakehouse tables, and keeps the copies exact.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -128,7 +145,10 @@ def check(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Check a pipeline's file, source server, tables and target, without changing anything."""
+    """Check a pipeline's file, source, Kafka and target.
+
+    Changes nothing.
+    """
     context.ensure_object(Options).json = json
     checked = check_file(file, Installed(), os.environ)
     if not offline:
@@ -149,9 +169,9 @@ def run_pipeline(
     *,
     json: AsJson = None,
 ) -> None:
-    """Run a pipeline in the foreground until SIGTERM or SIGINT.
+    """Publish a pipeline's changes to Kafka until SIGTERM.
 
-    It publishes the source's changes to Kafka; `wrackline consume` merges them into a target.
+    `wrackline consume` merges them into a target.
     """
     memory_tuning.use_one_heap()
     if as_json(asked=json) or not sys.stdout.isatty():
@@ -175,7 +195,7 @@ def consume_pipeline(
     ] = None,
     json: AsJson = None,
 ) -> None:
-    """Merge a pipeline's topics into its target until SIGTERM or SIGINT.
+    """Merge a pipeline's topics into its target until SIGTERM.
 
     A table whose error needs an operator stops, and the others continue. After SIGHUP it is tried again.
     """

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 
 TONES: Final = ("bad", "warn", "busy", "good", "idle")
-_TONE_WORDS: Final = ("needs you", "waits", "reading rows", "follows", "rests")
+_TONE_WORDS: Final = ("needs you", "waiting", "reading rows", "following", "at rest")
 _NOTHING: Final = "idle"
 
 

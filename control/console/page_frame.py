@@ -6,6 +6,7 @@ is away.  Scripts and styles come from here alone, and nothing is inline.
 """
 
 import math
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -69,6 +70,7 @@ class PageFrame:
             lstrip_blocks=True,
         )
         self._templates.filters["part"] = lambda text: quote(str(text), safe="")
+        self._templates.filters["shell"] = shlex.quote
         self._templates.filters["section"] = section
         for row in ("table_row", "pipeline_row"):
             made = getattr(self._templates.get_template(f"{row}.html").make_module(), row)
@@ -214,7 +216,9 @@ def _headers(every_s: float) -> Mapping[str, str]:
 
 
 def _path(request: Request) -> str:
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    """Return the page's address as it came: read, a name may have a ? or a #."""
+    path, query = (request.scope[part].decode("latin-1") for part in ("raw_path", "query_string"))
+    return f"{path}?{query}" if query else path
 
 
 def _token_field(request: Request) -> Markup:

@@ -66,7 +66,7 @@ _SOURCE_TABLES: Final = {
 }
 _TARGET_TABLES: Final = {
     "going": Badge("merging", "●", "good"),
-    "waiting": Badge("waits", "↻", "warn"),
+    "waiting": Badge("waiting", "↻", "warn"),
     "stopped": Badge("stopped", "✕", "bad"),
     "paused": PAUSED,
 }

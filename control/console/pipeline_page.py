@@ -181,7 +181,7 @@ def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int)
     of_source = [("log not read yet", log)]
     kept = [one["retained_bytes"] for one in databases.values() if one["retained_bytes"] is not None]
     of_source += [("log kept", size_text(sum(kept)))] if kept else []
-    of_source += [("log", lost)] if (lost := lost_text(summary.lost_in_s)) else []
+    of_source += [("if nothing is read", lost)] if (lost := lost_text(summary.lost_in_s)) else []
     stations = [
         Station("database", f"{one.kind} {', '.join(databases) or ''}".strip(), None, of_source),
         Station(
@@ -266,7 +266,7 @@ def _charts(one: ListedPipeline) -> Sequence[Chart]:
     charts = [line_chart("changes a second", flow, rate_text)]
     if one.target:
         late = [(past.at_ms, past.late_ms or 0) for past in history]
-        charts.append(line_chart("how late the latest table is", [("late", late, "one")], _late))
+        charts.append(line_chart("how late the slowest table is", [("late", late, "one")], _late))
     return charts
 
 

@@ -18,6 +18,7 @@ from wrackline.control.runtime.board.board_summary import board_version
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
 
 _FIRST: Final = ("bad", "warn", "busy")  # tables that are listed before the others
+_WORST_FIRST: Final = (*_FIRST, "idle", "good")  # of two halves: a table that rests in one does not follow
 _MOST: Final = 16  # layouts; one of ten thousand tables takes some megabytes
 
 
@@ -105,4 +106,4 @@ def _tone(source: Document, target: Document) -> str:
 def _worse(source: str | None, target: str | None) -> str:
     tones = [source_badge(source).tone] if source is not None else []
     tones += [target_badge(target).tone] if target is not None else []
-    return min(tones, key=TONES.index, default="idle")
+    return min(tones, key=_WORST_FIRST.index, default="idle")

@@ -105,7 +105,7 @@ def _of_target(table: Document, at_ms: int) -> Facts:
         publish, wait, merge = (late_text(lag[stage]) for stage in ("publish", "wait", "merge"))
         facts.append(
             (
-                "its newest change was late",
+                "lateness of its newest change",
                 f"{late_text(lag['whole'])}: {publish} to Kafka, {wait} until read, {merge} to merge",
             )
         )
@@ -115,7 +115,10 @@ def _of_target(table: Document, at_ms: int) -> Facts:
     facts += [("rows hidden from readers", f"{table['incomplete']:,}")] if table["incomplete"] else []
     if table["offsets"]:
         facts.append(
-            ("next offsets", ", ".join(f"{partition}: {at:,}" for partition, at in table["offsets"].items()))
+            (
+                "next offset by partition",
+                ", ".join(f"{partition}: {at:,}" for partition, at in table["offsets"].items()),
+            )
         )
     if table["seconds"]:
         steps = ", ".join(

@@ -37,6 +37,7 @@ from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.kafka.draft_records import DRAFT_ID, MOST_DRAFTS, Draft, StoredDraft
 from wrackline.schemas.language.findings import Severity
 from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.settings.settings_registry import MISSING
 
 _FRESH_S: Final = 30.0  # seconds that an answer is valid
 _PATIENCE_S: Final = 60.0  # for a source's catalogue
@@ -107,6 +108,11 @@ class DraftService:
             "stored": None if stored is None else draft_documents.draft(draft_id, stored),
             "sent": {"config": forms.shown("stages" if "stages" in config else "flat")},
         }
+
+    def missing(self, settings: Mapping[str, str]) -> frozenset[str]:
+        """Return the settings that a start needs, and that neither these nor the worker's group give."""
+        problems = self._access.check(settings).problems
+        return frozenset(one.setting for one in problems if one.error.code == MISSING.code)
 
     def remove(self, draft_id: str, expected: str | None = ANY) -> None:
         """Forget a draft."""

@@ -34,7 +34,8 @@ NO_SUCH_TABLE = define(
     "draft.no_table",
     OperatorNeeded,
     "the source has no table {table}, or it may not be read",
-    hint="those that there are: POST /v1/contexts/default/drafts/<id>/listTables",
+    hint="if it is there: GRANT SELECT ON {table} TO <the pipeline's user>; the tables that there are:"
+    " POST /v1/contexts/default/drafts/<id>/listTables",
 )
 _OTHERS: Final = ("target.", "consume.", "spark.", "errors.")  # what is not the source's
 _CHOOSE: Final = ("table.", "schema.", "column.", "message.key.columns")

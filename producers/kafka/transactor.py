@@ -1,6 +1,6 @@
 """One producer's life: fence, then transactions, each in the one order that shows when it was torn.
 
-    begin record -> events -> both acknowledged -> offsets -> acknowledged -> commit
+    begin record -> events, if any -> both acknowledged -> offsets -> acknowledged -> commit
 
 librdkafka repeats a request whose answer is late; an EndTxn that was repeated can arrive a second time, in
 the middle of the next transaction, and end it. The begin record makes Kafka refuse what follows such an
@@ -144,9 +144,12 @@ class Transactor:
         self._producer.begin_transaction()
         self._announce(begin)
         reach("after_begin")
+        has_events = False
         for records in events:
             self._produce(records)
-        self._acknowledge()
+            has_events = True
+        if has_events:  # else the begin record and the offsets go together: one round trip less
+            self._acknowledge()
         reach("after_events")
         self._place(ends)
         self._acknowledge()

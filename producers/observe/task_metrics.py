@@ -56,6 +56,11 @@ class PartitionFigures:
     log_rate: float | None = None  # bytes a second
 
     @property
+    def is_read(self) -> bool:
+        """Whether its log is open, as far as the task is."""
+        return self.health in {None, Health.RUNNING}
+
+    @property
     def seconds_until_lost(self) -> float:
         """The seconds until what we need is lost, at this rate or by its age, if we confirm nothing."""
         if self.log is None:
@@ -115,7 +120,9 @@ class TaskMeasures:
     def database(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
         """Take how one of several databases is."""
         with self._lock:
-            self._figures[partition].health, self._figures[partition].error = health, error
+            figures = self._figures[partition]
+            figures.health, figures.error = health, error
+            figures.through.reopened()  # what is opened next may be another log
             if error is not None:
                 self._recoveries[error.code] += health is Health.RECOVERING
 
@@ -151,7 +158,8 @@ class TaskMeasures:
                 figures, tally = self._figures[publication.partition], publication.tally
                 figures.bytes += publication.size
                 figures.position = publication.position
-                figures.through.reached(publication.position)
+                if figures.is_read:  # else its log was closed, and the next one may be another
+                    figures.through.reached(publication.position)
                 figures.unfit.update(tally.unfit)
                 figures.transactions += tally.transactions
                 for table, state in publication.states.items():
@@ -253,7 +261,7 @@ class TaskMeasures:
 
     def _ours(self, figures: PartitionFigures) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
         none: Mapping[str, str] = {}
-        yield names.RUNNING, none, self.running and figures.health in {None, Health.RUNNING}
+        yield names.RUNNING, none, self.running and figures.is_read
         for (table, operation), times in figures.events.items():
             yield names.EVENTS, {"table": _topic_names(table), "operation": operation}, times
         for (table, code), times in figures.faults.items():

@@ -6,6 +6,7 @@ between two transactions of the log; and the receipts of requests.
     interleave.py       feeds machine and cutter, and puts released rows between transactions
     readers.py          the threads that plan and read
     key_ranges.py       cuts a table into ranges of its key
+    shared_budget.py    turns of readers and bytes of windows, of all databases of a task
     whole_reads.py      the open read of a table without a key
     release_budget.py   how many bytes of rows may wait for Kafka
     request_intake.py   requests as they come in

@@ -67,6 +67,7 @@ class Interleaver:
     ) -> None:
         self._machine, self._readers, self._stream, self._cutter = machine, readers, stream, cutter
         self._asking, self._clock, self._now_ms = asking, clock, now_ms
+        self.beside: Callable[[int], int] = lambda _: 0  # takes this lane's bytes of windows: the others'
         self._room = ReleaseBudget()
         self._place_asked = -inf  # when the server was last asked for its place in the log
         self._under_way = 0  # work that readers have
@@ -192,9 +193,12 @@ class Interleaver:
 
     def _begin(self, now: float) -> None:
         """Hand out the reads that are wanted, where the log is outside a transaction."""
-        for work in self._machine.work(now):
+        machine = self._machine
+        machine.bytes_beside = self.beside(machine.work_index.held)
+        for work in machine.work(now):
             self._readers.begin(work)
             self._under_way += 1
+            self.beside(machine.work_index.held)
 
     def _save(self, unsaved: Unsaved) -> None:
         self._asking.tell(unsaved.receipts)

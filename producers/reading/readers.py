@@ -7,14 +7,14 @@
 In: work, never waited for.  Out: outcomes, taken by the task's thread at any time.  Why it is right: gate,
 marks and SELECT of one read happen in this order on one connection, and an outcome is handed over only
 after its close mark was set.  A connection that failed is closed, and the next work opens another.  An error
-concerns one read: its request fails, while the log and the other tables continue.
+concerns one read: its request fails, while the log and the other tables continue.  The databases of a task
+share its turns (`shared_budget.py`): a connection that another database wants is closed between two works.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from queue import SimpleQueue
-from threading import Event, Semaphore, Thread
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
 from traceback import extract_tb
 from typing import Final, TypeAlias
 
@@ -23,6 +23,7 @@ from wrackline.producers.contract.source_plugin import ChunkReader, Edge, MarkKi
 from wrackline.producers.contract.steps import Commit
 from wrackline.producers.failpoints import reach
 from wrackline.producers.reading.key_ranges import cut_ranges, estimate_rows
+from wrackline.producers.reading.shared_budget import ReaderTurn, ReaderTurns
 from wrackline.producers.reading.whole_reads import WholeReads
 from wrackline.producers.snapshot.work_items import KeySpan, Plan, Read, Ticket, VisibilityCheck, Void, Work
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
@@ -65,7 +66,9 @@ READ_BROKEN = define(
 )
 
 _LOOK: Final = 0.005  # seconds between two looks at the gate
-_TURN: Final = 0.1  # seconds between two looks whether there is still anybody to read for
+_TURN: Final = 0.1  # seconds between two looks of an idle reader whether another one wants its turn
+_SHARE: Final = 1.0  # seconds that a turn is kept though others wait: to connect costs a part of it
+_IDLE: Final = 10.0  # seconds without work, after which a reader that shares turns closes its connection
 _PATIENCE: Final = 30.0  # seconds for the gate, before it is reported to the machine
 _LEAVE: Final = 5.0  # seconds for all readers to end; one that takes longer ends when its server answers
 
@@ -130,6 +133,14 @@ class _Shut(Exception):  # noqa: N818 - it becomes an outcome
         self.hidden = hidden
 
 
+@dataclass(slots=True)
+class _Seat:
+    """What one thread has from one work to the next."""
+
+    turn: ReaderTurn | None = None
+    reader: ChunkReader | None = None
+
+
 class Readers:
     """Up to `most` threads over one source partition; they start with the first work."""
 
@@ -140,11 +151,11 @@ class Readers:
         most: int,
         clock: Callable[[], float],
         tell: Callable[[], None] = lambda: None,
-        turns: Semaphore | None = None,
+        turns: ReaderTurns | None = None,
     ) -> None:
         """Take a callback for a reader's thread when there is an outcome, and turns that others share."""
         self._source, self._partition, self._most, self._clock = source, partition, most, clock
-        self._tell, self._turns = tell, turns or Semaphore(most)
+        self._tell, self._turns = tell, turns
         self._wanted: SimpleQueue[Work | None] = SimpleQueue()
         self._done: SimpleQueue[Outcome] = SimpleQueue()
         self._threads: list[Thread] = []
@@ -181,23 +192,44 @@ class Readers:
         self._whole.close()
 
     def _serve(self) -> None:
-        reader: ChunkReader | None = None
-        while (work := self._wanted.get()) is not None and not self._ending.is_set():
+        seat = _Seat()
+        while (work := self._next_work(seat)) is not None and not self._ending.is_set():
             try:
-                reader = reader or self._open()
-                self._put(self._perform(reader, work))
+                self._put(self._perform(self._seated(seat), work))
             except _Ended:
                 break
             except _Shut as shut:
                 error = GATE_SHUT(count=len(shut.hidden), seconds=_PATIENCE)
                 self._put(FailureOutcome(work.ticket, error, shut.hidden))
             except Exception as error:  # noqa: BLE001 - whatever it is, it is one read's
-                if reader is not None:
-                    self._leave(reader)
-                    reader = None
+                self._leave(seat)
                 self._put(FailureOutcome(work.ticket, _failure(error, work)))
-        if reader is not None:
-            self._leave(reader)
+        self._leave(seat)
+
+    def _next_work(self, seat: _Seat) -> Work | None:
+        """Wait for work; give the turn up where another reader wants it, or there is no work for long."""
+        if (turn := seat.turn) is not None and self._turns is not None:
+            turn.working, idle_since = None, self._clock()
+            while not (self._turns.wanted and self._clock() - turn.since >= _SHARE):
+                try:
+                    return self._wanted.get(timeout=_TURN)
+                except Empty:
+                    if self._turns.wanted or self._clock() - idle_since > _IDLE:
+                        break
+            self._leave(seat)
+        return self._wanted.get()
+
+    def _seated(self, seat: _Seat) -> ChunkReader:
+        """Take a turn where others share them, and open a connection."""
+        if self._turns is not None:
+            if seat.turn is None:
+                seat.turn = self._turns.take(self._partition, self._ending.is_set)
+            if seat.turn is None:
+                raise _Ended
+            seat.turn.working = self._clock()
+        if seat.reader is None:
+            seat.reader = self._open()
+        return seat.reader
 
     def _put(self, outcome: Outcome) -> None:
         self._done.put(outcome)
@@ -210,9 +242,16 @@ class Readers:
             reader.give_up()
         return reader
 
-    def _leave(self, reader: ChunkReader) -> None:
-        self._opened.remove(reader)
-        reader.close()
+    def _leave(self, seat: _Seat) -> None:
+        """Close the connection, then give the turn back."""
+        reader, turn, seat.reader, seat.turn = seat.reader, seat.turn, None, None
+        try:
+            if reader is not None:
+                self._opened.remove(reader)
+                reader.close()
+        finally:
+            if turn is not None and self._turns is not None:
+                self._turns.give(turn)
 
     def _perform(self, reader: ChunkReader, work: Work) -> Outcome:
         self._whole.tidy()
@@ -221,23 +260,11 @@ class Readers:
         if isinstance(work, Read):
             reach("before_gate", work.request)
         self._wait_at_the_gate(reader, work.streamed)
-        with self._turn():
-            if isinstance(work, Void):
-                return VoidOutcome(work.ticket, reader.void(work.table))
-            if isinstance(work, Plan):
-                return self._plan(reader, work)
-            return self._read(reader, work)
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Wait until one more may read: the databases of a task share its readers."""
-        while not self._turns.acquire(timeout=_TURN):
-            if self._ending.is_set():
-                raise _Ended
-        try:
-            yield
-        finally:
-            self._turns.release()
+        if isinstance(work, Void):
+            return VoidOutcome(work.ticket, reader.void(work.table))
+        if isinstance(work, Plan):
+            return self._plan(reader, work)
+        return self._read(reader, work)
 
     def _read(self, reader: ChunkReader, work: Read) -> ChunkOutcome:
         if not work.request.key:

@@ -107,6 +107,7 @@ class Machine:
         when the position was saved.
         """
         self._limits, self._run, self._bound_of = limits, run, bound_of
+        self.bytes_beside = 0  # that the windows of other machines hold, which share the room
         self._gate = Gate(run, limits.most_streamed, streamed)
         self._numbers = 0
         self._out: dict[Ticket, _WorkUnderWay] = {}
@@ -418,8 +419,8 @@ class Machine:
         """Return whether a reader is free and a chunk fits beside the windows; one chunk always fits."""
         if len(self._out) >= self._limits.readers:
             return False
-        sizes = [window.size for window in self.work_index.windows()]
-        return not sizes or sum(sizes) + self._limits.share <= self._limits.most_bytes
+        held = self.work_index.held
+        return not held or held + self.bytes_beside + self._limits.share <= self._limits.most_bytes
 
     def _rows(self, step: Rows) -> None:
         self._gate.touch(step.upto)

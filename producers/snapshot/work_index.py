@@ -73,6 +73,11 @@ class WorkIndex:
         for table in self.windowed.values():
             yield from table.windows.values()
 
+    @property
+    def held(self) -> int:
+        """The bytes of all windows, with those that are being read."""
+        return sum(window.size for window in self.windows())
+
     def reads(self) -> Sequence[ReadUnderWay]:
         """Return the chunks of jobs; on any thread, so it may be a moment old."""
         return [

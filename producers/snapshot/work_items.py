@@ -9,7 +9,7 @@ Release -> the caller inserts the rows between two log transactions, and saves t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NewType, TypeAlias
+from typing import Final, NewType, TypeAlias
 
 from wrackline.producers.contract.row_chunks import Bound, ChunkRequest, Halves, Mark, TailOf
 from wrackline.producers.contract.snapshot_requests import ReceiptChange
@@ -17,6 +17,7 @@ from wrackline.producers.contract.steps import Commit
 from wrackline.schemas.kafka.offsets_records import Json
 from wrackline.schemas.tables.table import TableId
 
+_LEAST_CHUNK: Final = 1 << 20  # bytes; each database may always hold one
 Ticket = NewType("Ticket", str)  # `<run>/<number>`: names the work, its marks and its chunk in events
 
 
@@ -25,7 +26,8 @@ class SnapshotLimits:
     """How much at once, and how long between tries."""
 
     readers: int = 2  # plans and reads under way
-    most_bytes: int = 64 << 20  # rows of all windows, read or being read
+    most_bytes: int = 64 << 20  # rows of all windows, read or being read, of all databases of the task
+    databases: int = 1
     chunk_rows: int = 10_000
     chunk_seconds: float = 2.0  # a longer read would hold back the gate of others, and the server's cleaning
     slice_rows: int = 10_000
@@ -46,7 +48,8 @@ class SnapshotLimits:
     @property
     def share(self) -> int:
         """The bytes that one chunk may hold: readers continue while windows wait for their marks."""
-        return self.most_bytes // (4 * self.readers)
+        share = self.most_bytes // (4 * self.readers)
+        return max(share // self.databases, min(share, _LEAST_CHUNK))
 
 
 @dataclass(frozen=True, slots=True)

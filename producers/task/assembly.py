@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
-from typing import Final
 
 from confluent_kafka.admin import AdminClient
 
@@ -53,8 +52,6 @@ from wrackline.schemas.pipelines.publication_settings import naming_of, skipped_
 from wrackline.schemas.settings.filters import ColumnRules
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import SourcePartition, TableSchema
-
-_LEAST_WINDOWS: Final = 8 << 20  # bytes of one database's windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,14 +186,14 @@ def _receipts(
     control_of: Callable[[SourcePartition], ControlRecords],
     partition: SourcePartition,
 ) -> ReceiptRecords:
-    """Continue with the receipts that Kafka has; called once the task's forerunners are shut out.
+    """Continue with the receipts that Kafka has; the task's forerunners are shut out, its neighbours are not.
 
     Their topic is created if it is missing: if it was deleted, its receipts are lost, but nothing stops.
     """
     client, name, topic = _client(values), values.text("name"), internal_topics(owner.group).requests
     admin, reader = AdminClient(client.admin()), client.reader(Identity(owner.group, name, owner.number, 0))
     requests_topic.prepare_requests(admin, topic, owner.replication, client.most_record_bytes)
-    found = requests_topic.read_receipts(admin, reader, topic, tell, fenced=True)
+    found = requests_topic.read_beside_others(admin, reader, topic, tell, moments.monotonic)
     known = fold(receipt for key, receipt in found if key[:3] == (name, *partition))
     return ReceiptRecords(
         name,
@@ -270,8 +267,8 @@ def _reading(
     limits = SnapshotLimits(
         readers=values.integer("snapshot.max.threads"),
         chunk_rows=values.integer("incremental.snapshot.chunk.size"),
+        databases=partitions,
     )
-    limits = replace(limits, most_bytes=max(_LEAST_WINDOWS, limits.most_bytes // partitions))
     channels = values.listed("signal.enabled.channels")
     return SnapshotOptions(
         FirstReads.of(values),

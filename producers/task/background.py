@@ -1,16 +1,22 @@
-"""One call in a thread of its own, so that the loop still answers servers while Kafka is slow.
+"""Calls in threads of their own: the loop still answers servers while Kafka or one of them is slow.
 
-The thread is a daemon: a call that never returns must not keep the process from ending.
+The threads are daemons: a call that never returns must not keep the process from ending.
 """
 
-from collections.abc import Callable
-from concurrent.futures import Future, wait
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
+from queue import SimpleQueue
 from threading import Event, Thread
-from typing import Final, TypeVar
+from time import monotonic
+from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 LOOK: Final = 0.1  # seconds between two looks at a wish to stop
+_AT_ONCE: Final = 8  # calls about several databases
+_SILENCE_S: Final = 3.0  # without any answer, after which the rest is not waited for
 
 
 def start_call(call: Callable[[], T], name: str) -> Future[T]:
@@ -38,3 +44,56 @@ def wait_for_call(future: Future[T], stopping: Event, patience: float) -> bool:
         if stopping.is_set():
             return bool(wait([future], patience).done)
     return True
+
+
+class Crew(Generic[K]):
+    """A few threads that make the same call about one of several things each; one thread begins calls."""
+
+    def __init__(self, call: Callable[[K], None], name: str) -> None:
+        self._call, self._name = call, name
+        self._wanted: SimpleQueue[K | None] = SimpleQueue()
+        self._under_way: set[K] = set()
+        self._threads: list[Thread] = []
+
+    def begin(self, about: K) -> None:
+        """Have the call made soon, unless the one before about the same thing has not ended."""
+        if about in self._under_way:
+            return
+        self._under_way.add(about)
+        if len(self._threads) < min(len(self._under_way), _AT_ONCE):
+            self._threads.append(Thread(target=self._serve, name=self._name, daemon=True))
+            self._threads[-1].start()
+        self._wanted.put(about)
+
+    def close(self, patience: float) -> None:
+        """Let the threads end, and wait for them at most so many seconds."""
+        for _ in self._threads:
+            self._wanted.put(None)
+        until = monotonic() + patience
+        for thread in self._threads:
+            thread.join(max(0.0, until - monotonic()))
+
+    def _serve(self) -> None:
+        while (about := self._wanted.get()) is not None:
+            try:
+                self._call(about)
+            finally:
+                self._under_way.discard(about)
+
+
+def ask_each(ask: Callable[[K], T], things: Sequence[K], name: str) -> Mapping[K, Future[T]]:
+    """Ask about each; return when all answers are there, or none has come for a while if there are several.
+
+    What has not been answered has a future that is not done.
+    """
+    answers = {thing: Future[T]() for thing in things}
+    crew = Crew[K](lambda thing: _run(partial(ask, thing), answers[thing]), name)
+    for thing in things:
+        crew.begin(thing)
+    left = set(answers.values())
+    while left:
+        came, left = wait(left, _SILENCE_S if len(things) > 1 else None, FIRST_COMPLETED)
+        if not came:
+            break
+    crew.close(0.0)
+    return answers

@@ -4,7 +4,8 @@
 
 What is written comes back through the log like anything else: the position moves, the database may drop
 what lies before, and a heartbeat's record is in the same Kafka transaction as that position.  A thread
-of its own does it, and the task's loop never waits for it.  A source that can't write reports that once.
+of its own decides when, and others write: neither the task's loop nor the other databases wait for one that
+does not answer.  A source that can't write reports that once.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +14,7 @@ from threading import Event, Thread
 
 from wrackline.producers.contract.optional_parts import Beating
 from wrackline.producers.contract.source_plugin import Source
+from wrackline.producers.task.background import Crew
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.tables.table import SourcePartition
 
@@ -40,9 +42,12 @@ class _Pulse:
             return self._every
         return max(busy, self._beaten.get(partition, busy)) + self._every - now
 
+    def begins(self, partition: SourcePartition) -> None:
+        """Note that it is written to now, or still is since the last time."""
+        self._beaten[partition] = self._clock()
+
     def beat(self, partition: SourcePartition) -> None:
         """Write to it; the same error is reported once."""
-        self._beaten[partition] = self._clock()
         try:
             self._source.beat(partition)
         except WracklineError as error:
@@ -68,6 +73,7 @@ def run_heartbeats(
         yield
         return
     pulse, stopping = _Pulse(source, busy, every, clock, tell), Event()
+    crew = Crew(pulse.beat, "heartbeat")
 
     def run() -> None:
         while True:
@@ -76,12 +82,14 @@ def run_heartbeats(
                 return
             for partition in partitions:
                 if pulse.due(partition) <= 0:
-                    pulse.beat(partition)
+                    pulse.begins(partition)
+                    crew.begin(partition)
 
-    thread = Thread(target=run, name="heartbeat", daemon=True)
+    thread = Thread(target=run, name="heartbeats", daemon=True)
     thread.start()
     try:
         yield
     finally:
         stopping.set()
         thread.join(_PATIENCE)
+        crew.close(_PATIENCE)

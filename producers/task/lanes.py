@@ -1,4 +1,4 @@
-"""The source partitions of a session: what one of them suffers costs its neighbours nothing.
+"""The source partitions of a task: what one of them suffers costs its neighbours nothing.
 
     waits --its moment comes--> is opened, in a thread --> runs --an error of its own--> waits again
                                                              '---- a definite error --> has failed
@@ -6,12 +6,15 @@
 In: what opens a partition, and its errors.  Out: the partitions that run.  A task of one partition has no
 neighbour, so each error is the task's, and ends the session.  So does the error that leaves none.
 
+What a session that ends leaves to be opened or closed is closed in its own thread.  No session takes it, and
+the next one opens the partition only after that: a log has one reader, and the opener one caller for it.
+
 An error that needs an operator is a failure too, but the partition is tried again: once the operator has
 repaired it, nobody has to start its neighbours again.
 """
 
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
@@ -33,6 +36,14 @@ _AT_ONCE: Final = 8  # partitions that are opened at the same time
 Own = WracklineError | ReopenError
 
 
+class NoDatabaseLeftError(Exception):
+    """No partition is left, and the last error would be tried again, if it were not one too many."""
+
+    def __init__(self, error: WracklineError) -> None:
+        super().__init__()
+        self.error = error
+
+
 @dataclass(slots=True)
 class _Apart:
     """A partition that does not run."""
@@ -40,12 +51,12 @@ class _Apart:
     at: float  # the moment from which it may be opened
     state: OffsetsState | None = None  # where it is; None: as Kafka has it by then
     opening: Future[PartitionRun] | None = None
-    closing: Future[None] | None = None  # of what ran before: a server that does not answer holds it up
+    began: float | None = None  # the opening
 
 
 @dataclass(slots=True)
 class Lanes:
-    """The partitions of one session; only the task's thread calls it."""
+    """The partitions of a task, from one session to the next; only the task's thread calls it."""
 
     opener: PartitionOpener
     committed: Callable[[SourcePartition], OffsetsState]  # read from Kafka, in an opening's thread
@@ -57,9 +68,13 @@ class Lanes:
     _apart: dict[SourcePartition, _Apart] = field(default_factory=dict)
     _failed: dict[SourcePartition, WracklineError] = field(default_factory=dict)
     _retries: dict[SourcePartition, Retries] = field(default_factory=dict)
+    _tried: set[SourcePartition] = field(default_factory=set)  # in this session
+    _closing: dict[SourcePartition, Future[None]] = field(default_factory=dict)  # what ran, or was to run
 
     def begin(self, state: OffsetsState) -> None:
-        """Open the only partition, or begin to open all of them, where Kafka says."""
+        """Begin a session: open the only partition, or begin to open all of them, where Kafka says."""
+        self._failed.clear()
+        self._tried.clear()
         partitions = self.opener.partitions()
         if len(partitions) > 1:
             self._apart.update((partition, _Apart(self.clock(), state)) for partition in partitions)
@@ -75,20 +90,27 @@ class Lanes:
         for partition, one in list(self._apart.items()):
             if one.opening is not None and one.opening.done():
                 self._take(partition, one.opening)
-        under_way = sum(one.opening is not None for one in self._apart.values())
         now = self.clock()
+        under_way = sum(
+            one.opening is not None and not self._is_slow(partition, one, now)
+            for partition, one in self._apart.items()
+        )
         for partition, one in self._apart.items():
             if one.opening is not None or one.at > now or under_way == _AT_ONCE:
                 continue
-            closed = one.closing is None or one.closing.done()
-            if closed and (flight is None or not flight.moves(partition)):
+            if not self._is_closing(partition) and (flight is None or not flight.moves(partition)):
                 one.opening = background.start_call(partial(self._open, partition, one.state), "open")
+                one.began = now
                 under_way += 1
+        for partition, one in self._apart.items():
+            if partition not in self._tried and self._is_slow(partition, one, now):
+                self._tried.add(partition)
+                self._tell(partition, Health.STARTING, None)
 
     @property
     def tried(self) -> bool:
-        """Whether each partition runs, or was tried at least once."""
-        return self._apart.keys() <= self._retries.keys() | self._failed.keys()
+        """Whether each partition runs, was tried at least once, or waits for its server."""
+        return self._apart.keys() <= self._tried
 
     @property
     def due(self) -> float:
@@ -108,25 +130,57 @@ class Lanes:
     def suffers(self, lane: PartitionRun, error: Own) -> None:
         """Close a partition after an error of its own, and open it later; raise where it has no neighbour."""
         self.running.remove(lane)
-        self.opener.closed(lane.partition)
-        closing = background.start_call(lane.close, "close")
+        closing = self._close(lane)
         if len(self.opener.partitions()) == 1:
             closing.exception()  # a task that begins again finds its log free
         self._suffers(lane.partition, error)
-        if lane.partition in self._apart:
-            self._apart[lane.partition].closing = closing
 
     def progressed(self, partition: SourcePartition) -> None:
         """Note that Kafka has something of a partition: its next failure is a first one."""
         self._retries.pop(partition, None)
 
     def close(self) -> None:
-        """Close what runs, and what is being opened once it is open."""
-        for lane in self.running:
-            lane.close()
-        for one in self._apart.values():
+        """End the session: close what runs, and what is being opened once it is open."""
+        while self.running:
+            closing = self._close(self.running.pop())
+            if len(self.opener.partitions()) == 1:
+                closing.result()
+        for partition, one in self._apart.items():
             if one.opening is not None:
-                one.opening.add_done_callback(_close_late)
+                closed = self._closing[partition] = Future[None]()
+                one.opening.add_done_callback(partial(self._close_late, partition, closed))
+        self._apart.clear()
+
+    def wait_closed(self, patience: float) -> None:
+        """Wait at most so many seconds until all is closed that an earlier session has left."""
+        wait(self._closing.values(), patience)
+
+    def _close(self, lane: PartitionRun) -> Future[None]:
+        """Close it in a thread, because a server that does not answer would hold up its neighbours."""
+        self.opener.closed(lane.partition)
+        self._closing[lane.partition] = closing = background.start_call(lane.close, "close")
+        return closing
+
+    def _close_late(
+        self, partition: SourcePartition, closed: Future[None], opening: Future[PartitionRun]
+    ) -> None:
+        """Close what nobody waits for any more; in the opening's thread."""
+        try:
+            if opening.exception() is None:
+                opening.result().close()
+        finally:
+            self.opener.closed(partition)
+            closed.set_result(None)
+
+    def _is_closing(self, partition: SourcePartition) -> bool:
+        closing = self._closing.get(partition)
+        return closing is not None and not closing.done()
+
+    def _is_slow(self, partition: SourcePartition, one: _Apart, now: float) -> bool:
+        """Whether a partition waits for its server to open or close it."""
+        if one.began is not None:
+            return now - one.began > self.limits.soon
+        return self._is_closing(partition) and now - one.at > self.limits.soon
 
     def _take(self, partition: SourcePartition, opening: Future[PartitionRun]) -> None:
         del self._apart[partition]
@@ -142,6 +196,7 @@ class Lanes:
 
     def _runs(self, lane: PartitionRun) -> None:
         self.running.append(lane)
+        self._tried.add(lane.partition)
         self._failed.pop(lane.partition, None)
         lane.tell(self.witness, lane.refused)
         lane.stream.ask()  # the log of a quiet database may not move for minutes
@@ -149,12 +204,14 @@ class Lanes:
 
     def _suffers(self, partition: SourcePartition, error: Own) -> None:
         if isinstance(error, Definite) and self.opener.begins_anew(partition, error):
+            self._tell(partition, Health.RECOVERING, error)
             error = ReopenError()
         if len(self.opener.partitions()) == 1:
             raise error
         if isinstance(error, ReopenError):
             self._apart[partition] = _Apart(self.clock())
             return
+        self._tried.add(partition)
         repairable = isinstance(error, OperatorNeeded)
         if isinstance(error, Transient):
             before = self._retries.get(partition, Retries())
@@ -172,7 +229,7 @@ class Lanes:
         if known is None or known.code != error.code:
             self._tell(partition, Health.FAILED, error)
         if len(self._failed) == len(self.opener.partitions()):
-            raise error
+            raise NoDatabaseLeftError(error) if isinstance(error, Transient) else error
         if repairable:
             self._apart[partition] = _Apart(self.clock() + self.limits.longest_wait)
 
@@ -182,8 +239,3 @@ class Lanes:
 
     def _open(self, partition: SourcePartition, state: OffsetsState | None) -> PartitionRun:
         return self.opener.open(partition, self.committed(partition) if state is None else state)
-
-
-def _close_late(opening: Future[PartitionRun]) -> None:
-    if opening.exception() is None:
-        opening.result().close()

@@ -6,7 +6,7 @@ begun if the settings say so; tables that are set aside, or have no topic of the
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import Semaphore
+from functools import partial
 from typing import Protocol, Self
 from weakref import WeakValueDictionary
 
@@ -25,12 +25,14 @@ from wrackline.producers.reading.readers import Readers
 from wrackline.producers.reading.receipt_records import NO_RECEIPTS, ReceiptWriter
 from wrackline.producers.reading.request_intake import RequestChannel, RequestIntake
 from wrackline.producers.reading.resume_state import ResumeState
+from wrackline.producers.reading.shared_budget import ReaderTurns, WindowBytes
 from wrackline.producers.snapshot import key_bounds
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.snapshot_table import BoundOf
 from wrackline.producers.snapshot.table_state import render_state
 from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.snapshot.work_items import SnapshotLimits
+from wrackline.producers.task import background
 from wrackline.producers.task.partition_run import PartitionRun
 from wrackline.producers.task.task_limits import Clocks
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
@@ -117,7 +119,9 @@ class SourcePartitionOpener:
         self._source, self._connector, self._policy, self._reading = source, connector, policy, reading
         self._topics, self._control_of, self._moments = topics, control_of, moments
         self._partitions = tuple(source.partitions())
-        self._turns = Semaphore(reading.limits.readers)  # of all partitions' readers together
+        several = len(self._partitions) > 1
+        self._turns = ReaderTurns(reading.limits.readers, moments.monotonic) if several else None
+        self._windows = WindowBytes()
         self._start = self._named()  # with `always` rows are read once a start, however often a log is opened
         self._opened: dict[SourcePartition, Cutter] = {}
         self._closed: dict[SourcePartition, tuple[Collection[str], Collection[str]]] = {}  # what it wrote to
@@ -159,10 +163,14 @@ class SourcePartitionOpener:
 
     def over(self, state: OffsetsState) -> bool:
         """Return whether the pipeline ends after reading rows, and all of them were read."""
-        return self._reading.first.mode.ends and all(self._is_over(one, state) for one in self._partitions)
+        if not self._reading.first.mode.ends:
+            return False
+        answers = background.ask_each(partial(self._is_over, state), self._partitions, "over")
+        return all(answer.done() and answer.result() for answer in answers.values())
 
     def closed(self, partition: SourcePartition) -> None:
         """Forget what was read of a partition and not given to Kafka: its log was closed."""
+        self._windows.beside(partition, 0)
         cutter = self._opened.pop(partition, None)
         if cutter is not None:  # a commit that runs may still be refused because of them
             self._closed[partition] = (frozenset(cutter.message_topics), frozenset(cutter.topics))
@@ -218,6 +226,7 @@ class SourcePartitionOpener:
             raise
         readers = Readers(self._source, partition, reading.limits.readers, clock, stream.wake, self._turns)
         existing = Interleaver(machine, readers, stream, cutter, asking, clock=clock, now_ms=now_ms)
+        existing.beside = partial(self._windows.beside, partition)
         self._interleavers[partition] = existing
         if kept.gone:  # their changes are in no topic from here on
             cutter.save(self._gone_states(partition, kept.gone), clock())
@@ -294,7 +303,7 @@ class SourcePartitionOpener:
         )
         return kept.anew(position)
 
-    def _is_over(self, partition: SourcePartition, state: OffsetsState) -> bool:
+    def _is_over(self, state: OffsetsState, partition: SourcePartition) -> bool:
         try:
             tables = self._source.tables(partition)
         except WracklineError:

@@ -10,6 +10,8 @@ database only after the publisher has returned, and not after a pause in which a
 
 It reports that it runs once Kafka has a position of every log: from then on nothing that is committed can be
 missed, whatever becomes of this process.  Before, a successor would begin the log later than this process.
+Of several databases, one that can't be opened, or waits for its server, holds up no report: its own state
+says so.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +25,7 @@ from wrackline.producers.kafka.failures import TopicRefusedError
 from wrackline.producers.kafka.publisher import Publisher
 from wrackline.producers.reading.interleave import ReopenError
 from wrackline.producers.task import background, memory_tuning
-from wrackline.producers.task.lanes import Lanes
+from wrackline.producers.task.lanes import Lanes, NoDatabaseLeftError
 from wrackline.producers.task.partition_opener import PartitionOpener
 from wrackline.producers.task.partition_run import PartitionRun, RunningCommit
 from wrackline.producers.task.retries import Retries
@@ -46,7 +48,8 @@ class Task:
         chance: Callable[[], float],
         stopping: Event,
     ) -> None:
-        self._lanes, self._publisher, self._witness, self._limits = lanes, publisher, witness, limits
+        self._opener, self._publisher, self._witness, self._limits = lanes, publisher, witness, limits
+        self._lanes = Lanes(lanes, publisher.committed, witness, limits, clock, chance)
         self._places = witness if isinstance(witness, PlaceObserver) else None
         self._clock, self._chance, self._stopping = clock, chance, stopping
         self._ended = partial(background.wait_for_call, stopping=stopping, patience=limits.patience)
@@ -62,9 +65,11 @@ class Task:
                         self._witness.health(Health.COMPLETED, None)
                         break
                 except TopicRefusedError as refused:
-                    self._lanes.refuse(refused.topic, refused.error)
+                    self._opener.refuse(refused.topic, refused.error)
                 except ReopenError:
                     continue
+                except NoDatabaseLeftError as given_up:
+                    raise given_up.error from None
                 except Transient as error:
                     before = Retries() if self._progressed else retries
                     self._progressed = False
@@ -73,6 +78,7 @@ class Task:
                     self._stopping.wait(self._limits.wait_before(retries.tries, self._chance()))
         finally:
             self._ended(background.start_call(self._publisher.close, "close"))
+            self._lanes.wait_closed(self._limits.patience)
 
     def _session(self) -> bool:
         """Run from one start of the publisher to the next error, or a stop; return whether all is done."""
@@ -83,15 +89,13 @@ class Task:
             return False
         state = started.result()
         self._witness.resumed(state)
-        if self._lanes.over(state):
+        if self._opener.over(state):
             return True
-        committed, clock, chance = self._publisher.committed, self._clock, self._chance
-        lanes = Lanes(self._lanes, committed, self._witness, self._limits, clock, chance)
         try:
-            lanes.begin(state)
-            return self._loop(lanes)
+            self._lanes.begin(state)
+            return self._loop(self._lanes)
         finally:
-            lanes.close()
+            self._lanes.close()
 
     def _loop(self, lanes: Lanes) -> bool:
         flight: RunningCommit | None = None

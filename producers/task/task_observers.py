@@ -19,7 +19,7 @@ from wrackline.schemas.tables.table import SourcePartition, TableSchema
 class Health(Enum):
     """The state of a task; it shows that it stopped or failed by ending."""
 
-    STARTING = "starting"  # fencing, reading its positions
+    STARTING = "starting"  # fencing, reading its positions; of one database: it takes long to be opened
     RUNNING = "running"
     RECOVERING = "recovering"  # with the error, before the next try
     COMPLETED = "completed"  # all rows are read, and nothing else was to be done: it ends
@@ -51,7 +51,7 @@ class DatabaseObserver(Protocol):
     """An observer that also wants to know how each of several databases is."""
 
     def database(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
-        """One of them runs, is tried again after an error, or has failed."""
+        """One of them runs, is tried again after an error, has failed, or has not answered yet."""
         ...
 
 

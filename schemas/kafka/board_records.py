@@ -200,6 +200,11 @@ class Board:
         """Return what is known of a half that has one task, as target halves have."""
         return self.tasks(pipeline, half).get(0) or HalfBoard()
 
+    def shift(self, ms: int) -> None:
+        """Move when each half was heard, because this machine's clock was set by so much."""
+        for half in (task for tasks in self._halves.values() for task in tasks.values()):
+            half.heard_ms = max(0, half.heard_ms + ms) if half.heard_ms else 0
+
     def forget(self, pipeline: str) -> None:
         """Forget a pipeline that no longer exists here."""
         for half in Half:

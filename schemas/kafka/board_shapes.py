@@ -7,7 +7,7 @@ type that they expect.  A field that is missing is as if nothing were known; one
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from wrackline.schemas.untrusted import is_number, moment, number, text
+from wrackline.schemas.untrusted import moment, number, text
 
 Read = Callable[[object], object]
 Field = tuple[Read, object]  # what reads it, and what stands for a missing one
@@ -47,11 +47,22 @@ def _read(document: object, shape: Shape) -> dict[str, Any]:
 
 def _measure(value: object) -> float:
     """Return a number, also a fraction or one below 0: clocks differ."""
-    if not isinstance(value, float) and not is_number(abs(value) if type(value) is int else value):
+    if not isinstance(value, int | float) or isinstance(value, bool):
         raise TypeError("no number")
-    if isinstance(value, float) and not abs(value) < 1 << 53:
+    _refuse_huge(value)
+    return value
+
+
+def _count(value: object) -> int:
+    """Return a whole number from 0 on."""
+    _refuse_huge(counted := number(value))
+    return counted
+
+
+def _refuse_huge(value: float) -> None:
+    """Refuse what, added up over a thousand tables, no longer is a number of JSON."""
+    if not abs(value) < 1 << 53:
         raise ValueError("no number that counts anything")
-    return value  # type: ignore[return-value]  # it is one of the two
 
 
 def _flag(value: object) -> bool:
@@ -96,19 +107,23 @@ def _within(shape: Shape) -> Read:
 
 
 _NONE: Final[Field] = (_maybe(_measure), None)
-_COUNT: Final[Field] = (number, 0)
-_COUNTS: Final[Field] = (_each(number), {})
+_COUNT: Final[Field] = (_count, 0)
+_COUNTS: Final[Field] = (_each(_count), {})
 _TEXT: Final[Field] = (text, "")
 _FRAME: Final[Shape] = {"fileName": _TEXT, "lineNumber": _COUNT, "methodName": _TEXT}
+_FRAMES: Final[Field] = (_list(_within(_FRAME)), [])
 _FAULT: Final[Shape] = {
     "code": _TEXT,
     "kind": (text, "Transient"),
     "sentence": _TEXT,
     "hint": _TEXT,
-    "frames": (_list(_within(_FRAME)), []),
+    "frames": _FRAMES,
 }
 _ERROR: Final[Field] = (_maybe(_within(_FAULT)), None)
-_REASON: Final[Field] = (_maybe(_within({"code": _TEXT, "sentence": _TEXT, "hint": _TEXT})), None)
+_REASON: Final[Field] = (
+    _maybe(_within({"code": _TEXT, "sentence": _TEXT, "hint": _TEXT, "frames": _FRAMES})),
+    None,
+)
 _DATABASE: Final[Shape] = {
     **dict.fromkeys(("behind_bytes", "retained_bytes", "spare_bytes", "lost_in_s", "lag_ms"), _NONE),
     **dict.fromkeys(("end_bytes", "bytes_a_second", "kept_s", "expires_s"), _NONE),

@@ -27,7 +27,7 @@ MISSING = define(
     "settings.missing",
     Definite,
     "the setting {name} is required but not given",
-    hint="what it means: wrackline settings {name}",
+    hint="give it a value; what it means: wrackline settings {name}",
 )
 INVALID = define(
     "settings.invalid",

@@ -19,15 +19,13 @@ from psycopg import sql
 from tests.fixtures.servers import Database
 from tests.integration.consuming.world import SPARK_PATIENCE
 from tests.integration.group.world import GroupWorld
-from tests.integration.running.world import CANARY, PATIENCE, wait_until
+from tests.integration.running.world import CANARY, wait_until
+from tests.unit.console.browser_hands import press, typed
 from tests.unit.console.visitor import users
 from tests.unit.control.rest_users import PASSWORD
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-staleness_of = pytest.importorskip("selenium.webdriver.support.expected_conditions").staleness_of
-WebDriverWait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
-WebDriverException = pytest.importorskip("selenium.common.exceptions").WebDriverException
 pytestmark = [
     pytest.mark.full,
     pytest.mark.servers,
@@ -58,21 +56,6 @@ def driver() -> Iterator[Any]:
     opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
     yield opened
     opened.quit()
-
-
-def typed(driver: Any, fields: dict[str, str]) -> None:
-    for name, text in fields.items():
-        field = driver.find_element("name", name)
-        driver.execute_script("for (let up = arguments[0]; up; up = up.parentElement) up.open = true", field)
-        field.clear()
-        field.send_keys(text)
-
-
-def press(driver: Any, label: str) -> None:
-    page = driver.find_element("tag name", "html")
-    driver.find_element("xpath", f"//button[normalize-space()={label!r}]").click()
-    # while the page goes, the driver may lose it in ways of its own
-    WebDriverWait(driver, PATIENCE, ignored_exceptions=[WebDriverException]).until(staleness_of(page))
 
 
 def words(driver: Any) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
+from wrackline.control.cli.terminal.status_text import StatusStyle, page
 from wrackline.control.console.log.log_page import log_page
 from wrackline.control.console.pipeline_page import pipeline_page
 from wrackline.control.console.pipelines_page import ListedPipeline, SmallLines, pipelines_page
@@ -12,6 +13,8 @@ from wrackline.control.console.rows.rows_page import rows_page
 from wrackline.control.console.table_layout import TableChoice, table_layout
 from wrackline.control.console.table_page import table_page
 from wrackline.control.runtime.board.board_summary import summarise
+from wrackline.control.runtime.rest.contexts.metrics_document import metrics_document
+from wrackline.control.runtime.rest.contexts.state_document import GET_STATE, TableLines, state_document
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.services.status import pipeline_status
 from wrackline.control.runtime.services.status_documents import (
@@ -51,6 +54,9 @@ VALUES: list[Any] = [
     [{"percent": -5, "held": 1 << 50, "reading": 1 << 50}],
     [{"percent": 1e15}, {}],
     {"d": {"through_ms": -1}},
+    {"code": "x", "frames": 7},
+    {"whole": 1 << 62},
+    {"u": 1 << 62, "d": 1 << 62},
 ]
 
 
@@ -65,7 +71,12 @@ def look_everywhere(board: Board) -> None:
     log_page(one, halves[Half.SOURCE], NOW)
     status = pipeline_status("shop", halves, NOW, has_target=True)
     for document in (lag_document, status_document, tables_document):
-        document(status)
+        orjson.dumps(document(status))
+    for look in (page(status, StatusStyle(80, NOW)), page(status, StatusStyle(80, NOW), [TABLE])):
+        assert list(look)
+    lines = TableLines(GET_STATE)
+    orjson.dumps(state_document("shop", halves, ConnectorState(TaskState.RUNNING), NOW, GET_STATE, lines))
+    orjson.dumps(metrics_document("iceberg", halves, NOW))
     assert status.exit >= 0
 
 

@@ -72,6 +72,15 @@ def test_a_database_that_was_the_only_one_keeps_its_slot() -> None:
     assert slot_name(settings(**{"slot.name": "mine"}), {"slot": "older"}) == "mine"
 
 
+@pytest.mark.parametrize("given", [{}, {"slot.name": "mine"}, {"slot.name": "another"}])
+def test_a_database_that_was_one_of_several_keeps_its_slot(given: dict[str, str]) -> None:
+    """Else it would begin in another slot, which does not have what was written since."""
+    several = slot_name(database("shop", **{"slot.name": "mine"}))
+    assert slot_name(settings(**given), {"slot": several}) == several
+    of_another = slot_name(database("crm", **{"slot.name": "mine"}))
+    assert slot_name(settings(**{"slot.name": "mine"}), {"slot": of_another}) == "mine"
+
+
 @pytest.mark.parametrize("names", ["", ",", "shop,shop", "shop,host=x"])
 def test_names_of_databases_that_cannot_be_are_refused(names: str) -> None:
     with pytest.raises(AssertionError, match=r"settings\.(missing|invalid)"):

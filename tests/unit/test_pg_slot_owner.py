@@ -3,6 +3,7 @@
 import json
 import shlex
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,6 +32,8 @@ class Answers:
     publications: dict[str, str] = field(default_factory=dict)
     system: str | None = "77"
     confirmed: str | None = "0/7"
+
+    info = SimpleNamespace(dbname="crm")
 
     def execute(self, _statement: str, _given: list[str]) -> "Answers":
         return self
@@ -61,6 +64,23 @@ def test_the_slot_of_another_pipeline_is_refused_by_its_name(other: str) -> None
     assert refused.value.code == "pg.slot_of_another"
     assert other in refused.value.sentence
     assert refused.value.hint.endswith('COMMENT ON PUBLICATION "p""q" IS NULL')
+
+
+@pytest.mark.parametrize("begins", ["wrackline_", "chosen_"])
+def test_the_slot_of_a_database_of_another_pipeline_is_refused_too(begins: str) -> None:
+    slot = own_slot("shop/crm", begins)
+    with pytest.raises(OperatorNeeded) as refused:
+        refuse({"p": sign("shop")}, slot)
+    assert "is that of pipeline shop" in refused.value.sentence
+    refuse({"p": sign("mine")}, own_slot("mine/crm", begins))
+    refuse({"p": sign("shop")}, own_slot("shop/erp", begins))
+
+
+def test_a_database_of_several_gets_a_slot_that_begins_in_another_way() -> None:
+    slot = own_slot("mine/crm")
+    with pytest.raises(OperatorNeeded) as refused:
+        refuse({}, slot, NeighbourPosition("shop", "t", {**SAVED, "slot": slot}))
+    assert "slot.name = 'wrackline_mine_2'" in refused.value.hint
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def assess(
     ] = "",
     json: Json = False,
 ) -> None:
-    """Assess a pipeline before its start: a gate.
+    """Assess a pipeline before it starts, as a gate does.
 
     Exits with 0 if it may start, 1 if there are errors, 2 if there are warnings that `assess.accept` does not
     name.

@@ -34,7 +34,10 @@ def delete(  # noqa: PLR0913 - each is a flag
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     json: Json = False,
 ) -> None:
-    """Remove what a stopped pipeline created: slot, publication and internal topics, but not its file."""
+    """Remove what a stopped pipeline created.
+
+    That is its slot, publication and internal topics, but not its file.
+    """
     context.ensure_object(Options).json = json
     pipeline, wanted = good_pipeline(file), DeletionRequest(topics, tables, not without_source)
     gone: list[str] = []

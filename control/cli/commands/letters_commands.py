@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="letters",
-    help="Show the records that could not become rows, try them again, or drop them.",
+    help="Show, replay or drop records that could not become rows.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

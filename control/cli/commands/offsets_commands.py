@@ -15,7 +15,7 @@ from wrackline.control.runtime.services.offsets import OffsetsService, open_offs
 
 app = typer.Typer(
     name="offsets",
-    help="Show a pipeline's stored positions, and edit them while it does not run.",
+    help="Show or edit a pipeline's stored positions.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

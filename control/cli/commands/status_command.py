@@ -39,7 +39,7 @@ def status(
     ] = 2.0,
     json: Json = False,
 ) -> None:
-    """Show each table's state at the source and in the target, its progress and its lag.
+    """Show each table's state on both sides, its progress and lag.
 
     Exits with 0 if all tables continue, 3 if something waits or no consumer answers, 4 or 5 if a table
     stopped; with --watch, the last refresh decides.

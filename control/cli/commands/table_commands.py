@@ -23,7 +23,7 @@ from wrackline.schemas.settings.settings_registry import Values
 
 app = typer.Typer(
     name="table",
-    help="Pause, resume or retry the merging of one table, or keep its copy.",
+    help="Pause, resume or retry one table, or keep its copy.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -37,7 +37,10 @@ def tables(
     ] = False,
     json: Json = False,
 ) -> None:
-    """List the tables that a pipeline captures, with keys, columns and topics, without changing anything."""
+    """List the tables that a pipeline captures.
+
+    Each with its key, columns and topic. Changes nothing.
+    """
     context.ensure_object(Options).json = json
     pipeline = good_pipeline(file)
     with show_progress("asking the source for its tables", json=json):

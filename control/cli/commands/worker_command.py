@@ -61,7 +61,7 @@ def worker(  # noqa: PLR0913 - each is a flag
     rest_tls_ends_before: rest_flags.TlsEndsBefore = False,
     json: AsJson = None,
 ) -> None:
-    """Run the source halves of pipelines, each in a process of its own, until SIGTERM or SIGINT.
+    """Run pipelines, each half in its own process, until SIGTERM.
 
     A process that crashes is restarted. A pipeline that needs an operator is FAILED; the others continue.
     """

@@ -106,7 +106,10 @@ def init(  # noqa: PLR0913 - each is a flag
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     json: Json = False,
 ) -> None:
-    """Write a pipeline's file from flags, or from answers on a terminal. It contains no password."""
+    """Write a pipeline's file from flags or answers.
+
+    It contains no password.
+    """
     context.ensure_object(Options).json = json
     file_writer.refuse_existing(file, force=force)
     given = {

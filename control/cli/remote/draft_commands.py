@@ -39,7 +39,7 @@ _DRAFTS: Final = "/v1/contexts/default/drafts"
 
 app = typer.Typer(
     name="draft",
-    help="Show, edit, assess and deploy the drafts of pipelines on a worker.",
+    help="Show, edit, assess and deploy drafts of pipelines.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

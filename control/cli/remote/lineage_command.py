@@ -34,7 +34,7 @@ def lineage(
     ca: Ca = None,
     json: Json = False,
 ) -> None:
-    """Show where a column came from and went to, at each time that is remembered."""
+    """Show where a column came from and went to, and when."""
     context.ensure_object(Options).json = json
     if not all(column.rpartition(".")[::2]):
         raise typer.BadParameter("name its table too, as public.users.email_hash")

@@ -105,7 +105,7 @@ def _command(verb: Verb, meaning: str) -> Callable[..., None]:
 
 
 pause = _command(
-    Verb.PAUSE, "Pause a connector: its process ends, and the source keeps the log in the meantime."
+    Verb.PAUSE, "Pause a connector: its processes end.\n\nThe source keeps the log in the meantime."
 )
 resume = _command(Verb.RESUME, "Resume a paused or stopped connector.")
 
@@ -120,7 +120,7 @@ def stop(
     ca: Ca = None,
     json: Json = False,
 ) -> None:
-    """Stop a connector: it has no task, so that its positions can be edited."""
+    """Stop a connector, so that its positions can be edited."""
     context.ensure_object(Options).json = json
     _tell(Verb.STOP, which, open_worker(rest, user, ca), wait, json=json)
 
@@ -138,7 +138,10 @@ def restart(  # noqa: PLR0913 - each is a flag
     ca: Ca = None,
     json: Json = False,
 ) -> None:
-    """Restart a connector and its task; a paused or stopped connector stays as it is."""
+    """Restart a connector and its tasks.
+
+    A paused or stopped connector stays as it is.
+    """
     context.ensure_object(Options).json = json
     _tell(Verb.RESTART, which, open_worker(rest, user, ca), wait, json=json, only_failed=only_failed)
 
@@ -151,7 +154,10 @@ def connectors(
     ca: Ca = None,
     json: Json = False,
 ) -> None:
-    """List a worker's connectors with their states; exits with 4 if one has failed."""
+    """List a worker's connectors with their states.
+
+    Exits with 4 if one has failed.
+    """
     context.ensure_object(Options).json = json
     found = open_worker(rest, user, ca).states()
     if json:
@@ -185,7 +191,7 @@ def apply(
     ca: Ca = None,
     json: Json = False,
 ) -> None:
-    """Make a connector in a group of workers, or change its settings, without changing the file.
+    """Make a connector in a group, or change its settings.
 
     References to secrets are sent as they are; the worker that runs the task resolves them.
     """

@@ -31,7 +31,10 @@ def slo(
     ca: Ca = None,
     json: Json = False,
 ) -> None:
-    """Show how a connector's promise of freshness went; exits with 4 if a table has broken it."""
+    """Show how a connector kept its promise of freshness.
+
+    Exits with 4 if a table has broken it.
+    """
     context.ensure_object(Options).json = json
     worker = open_worker(rest, user, ca)
     _, found = worker.ask("GET", f"{path_of(name)}/slo{f'?table={quote(table)}' if table else ''}")

@@ -82,7 +82,7 @@ def tail(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
-    """Show the decoded events of a pipeline's topics, without changing anything.
+    """Show the decoded events of a pipeline's topics.
 
     Each line is one event: its time, table, partition:offset, operation, key and columns; for an update
     only the columns that differ. Topics without rows need their full name, such as shop1.transaction.

@@ -144,7 +144,7 @@ def heads(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
         yield Text.assemble(("source", "bold"), "  unknown: ", (str(status.source), "yellow"))
     yield from _log(status.log)
     for database, read in status.first.items():
-        style = "bold red" if read["state"] == "failed" else ""
+        style = "bold red" if read["state"] == "failed" and not requests.has_come_back(read) else ""
         said = requests.first_read_in_words(read)
         yield Text.assemble(("rows", "bold"), f"    {database}: ", (said, style))
         if read["empty"]:
@@ -159,7 +159,7 @@ def heads(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
         known = [table["freshness_ms"] for table in target["tables"].values()]
         oldest = max((one for one in known if one is not None), default=None)
         runs += "" if oldest is None else f"; complete as the database was {duration_text(oldest)} ago"
-        yield Text(f"{status.pipeline} into {target['target']}: the consumer runs, {runs}")
+        yield Text(f"{status.pipeline} into {target.get('target', 'its target')}: the consumer runs, {runs}")
         if target["error"]:
             yield Text.assemble("  ", (error_text(target["error"]), "yellow"))
 

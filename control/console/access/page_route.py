@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
 from wrackline.control.console.access.permissions import form_token
@@ -18,13 +19,19 @@ from wrackline.control.runtime.rest.access.roles import NO_VALUES, NOT_ALLOWED
 from wrackline.schemas.errors import Definite, WracklineError, define
 
 TOKEN_FIELD: Final = "form_token"  # noqa: S105 - the name of a field
+BAD_ADDRESS = define(
+    "console.bad_address",
+    Definite,
+    "a part of this page's address, behind its question mark, is not what the page takes",
+    hint="follow the page's links, or leave that part out",
+)
 STALE_FORM = define(
     "console.stale_form",
     Definite,
     "this form is not of your session, so nothing was done: it was open since before you logged in",
     hint="open the page again, and press the button there",
 )
-_STATUS: Final = {STALE_FORM.code: 403, NOT_ALLOWED.code: 403, NO_VALUES.code: 403}
+_STATUS: Final = {BAD_ADDRESS.code: 400, STALE_FORM.code: 403, NOT_ALLOWED.code: 403, NO_VALUES.code: 403}
 
 ShowError = Callable[[Request, WracklineError, int | None], Response]
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -42,6 +49,8 @@ def page_route(show: ShowError) -> type[APIRoute]:
                     return await answer(request)
                 except WracklineError as error:
                     return show(request, error, _STATUS.get(error.code))
+                except RequestValidationError:
+                    return show(request, BAD_ADDRESS(), _STATUS[BAD_ADDRESS.code])
 
             return answer_as_page
 

@@ -96,7 +96,7 @@ def events_page(
     newest_first = follows or question.begin in ("", NEWEST)
     shown = list(reversed(look.events)) if newest_first else list(look.events)
     if not shown:
-        none = f"none of {look.scanned:,} records is like this" if look.scanned else "there is none"
+        none = f"none of {look.scanned:,} records matches" if look.scanned else "there is none"
         return replace(base, summary=none, server=look.server, on=_on(question, look))
     chosen = next((event for event in shown if place_of(event) == at), shown[0])
     fixed = replace(question, begin=_first_places(look.events))

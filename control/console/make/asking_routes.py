@@ -32,6 +32,7 @@ from wrackline.control.console.make.table_picker import (
     patterns_of,
     picker_of,
 )
+from wrackline.control.runtime.rest.routes.answer_cache import STILL
 from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import WracklineError
@@ -177,8 +178,9 @@ async def _assessed(
     except WracklineError as failed:
         error = failed.document()
     status = 200 if refusal is None else 409
-    return shared.page(request, draft, START, _start(found, error), status)
+    return shared.page(request, draft, START, _start(found, error, probe=probe), status)
 
 
-def _start(found: StartPage | None, error: Mapping[str, object] | None) -> StepPage:
-    return StepPage("draft_start.html", {"found": found, "error": error})
+def _start(found: StartPage | None, error: Mapping[str, object] | None, *, probe: bool = False) -> StepPage:
+    waits = error is not None and error["code"] == STILL.code
+    return StepPage("draft_start.html", {"found": found, "error": error, "waits": waits, "probe": probe})

@@ -20,7 +20,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
 from wrackline.control.console.access.sent_form import read_form
-from wrackline.control.console.make.step_fields import SOURCE, STEPS, TARGET, read_step, show_step
+from wrackline.control.console.make.step_fields import (
+    SOURCE,
+    STEPS,
+    TARGET,
+    field_key,
+    read_step,
+    show_step,
+)
 from wrackline.control.console.page_frame import PageFrame
 from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.plane.known_settings import registry_of
@@ -42,6 +49,7 @@ NO_KIND = define(
 )
 _KIND: Final = "connector.class"
 _TARGET_KIND: Final = "target.kind"
+_NEEDED: Final = "a value is needed here"
 _NEXT: Final = {SOURCE: "tables", TARGET: "start"}
 
 
@@ -138,7 +146,9 @@ def add_make(made: APIRouter, shared: DraftPages) -> None:
         if step not in _NEXT:
             return pages.page(request, "missing.html", 404, what=f"step {shown_name(step)}")
         draft = shared.open(id)
-        return shared.page(request, draft, step, _shown(step, draft.settings, {}))
+        return shared.page(
+            request, draft, step, _shown(step, draft.settings, service.missing(draft.settings), {})
+        )
 
     @made.post("/draft/{id}/step/{step}")
     async def save(request: Request, id: str, step: str) -> Response:  # noqa: A002
@@ -167,14 +177,18 @@ def _save(
         before = _of_kind(before, sent[_TARGET_KIND])
     registry = registry_of(kind_of(before.get(_KIND, "")), before.get(_TARGET_KIND, ""))
     settings, faults = read_step(step, sent, before, registry)
+    missing = shared.service.missing(settings)
+    faults = {**{name: _NEEDED for name in missing if field_key(name) in sent}, **faults}
     if faults:
-        return shared.page(request, draft, step, _shown(step, settings, faults), 400)
+        return shared.page(request, draft, step, _shown(step, settings, missing, faults), 400)
     try:
         differ = shared.store(request, draft, settings, sent.get("tag", ""))
     except WracklineError as error:
-        return shared.page(request, draft, step, _shown(step, settings, {}, refusal=error.document()), 400)
+        return shared.page(
+            request, draft, step, _shown(step, settings, missing, {}, refusal=error.document()), 400
+        )
     if differ is not None:
-        return shared.page(request, draft, step, _shown(step, settings, {}, differ=differ), 412)
+        return shared.page(request, draft, step, _shown(step, settings, missing, {}, differ=differ), 412)
     earlier = draft.settings.get(_TARGET_KIND, "")
     stays = sent.get(_TARGET_KIND, earlier) != earlier  # the settings of another kind of target come now
     here = f"/console/draft/{quote(draft_id, safe='')}"
@@ -197,6 +211,7 @@ def _of_kind(settings: Mapping[str, str], kind: str) -> dict[str, str]:
 def _shown(
     step: str,
     settings: Mapping[str, str],
+    missing: frozenset[str],
     faults: Mapping[str, str],
     *,
     refusal: Mapping[str, object] | None = None,
@@ -204,7 +219,7 @@ def _shown(
 ) -> StepPage:
     kinds = kind_of(settings.get(_KIND, "")), settings.get(_TARGET_KIND, "")
     shown = {
-        "form": show_step(step, settings, registry_of(*kinds), faults),
+        "form": show_step(step, settings, registry_of(*kinds), faults, missing),
         "kinds": Installed().kinds("target") if step == TARGET else (),
         "kind": kinds[step == TARGET],
         "refusal": refusal,

@@ -50,11 +50,12 @@ class FormField(NamedTuple):
     secret: bool
     required: bool
     fault: str
+    of_group: bool = False  # whether the group's file gives a value
 
     @property
     def key(self) -> str:
         """The field's name in the form."""
-        return _FIELD + self.name
+        return field_key(self.name)
 
 
 class FieldGroup(NamedTuple):
@@ -82,6 +83,11 @@ class SentStep(NamedTuple):
     faults: Mapping[str, str]
 
 
+def field_key(name: str) -> str:
+    """Return the name of a setting's field in the form."""
+    return _FIELD + name
+
+
 def step_of(name: str) -> str:
     """Return the step that a setting belongs to."""
     if name.startswith(_OF_TARGET):
@@ -90,12 +96,18 @@ def step_of(name: str) -> str:
 
 
 def show_step(
-    step: str, settings: Mapping[str, str], registry: SettingsRegistry, faults: Mapping[str, str]
+    step: str,
+    settings: Mapping[str, str],
+    registry: SettingsRegistry,
+    faults: Mapping[str, str],
+    missing: frozenset[str],
 ) -> StepFields:
-    """Return the fields of a step."""
+    """Return the fields of a step; one for Kafka or the registry may be in the group's file."""
     first, folded = [], defaultdict(list)
     for one in _shown_settings(step, registry):
         field = _field(one, settings.get(one.name, ""), faults.get(one.name, ""))
+        if one.required and one.name in _OF_CORE and not field.text and one.name not in missing:
+            field = field._replace(required=False, of_group=True)
         if one.required or field.text or (one.importance is Importance.HIGH and one.name not in _OF_CORE):
             first.append(field)
         else:

@@ -1,6 +1,7 @@
 """What is asked of several pipelines at once: `POST /console/p/do/{verb}`, with a field for each chosen one.
 
-In: the connectors.  Out: the route.  What can't be done is counted, and the others are done.
+In: the connectors.  Out: the route.  What can't be done is counted, and the others are done.  The audit names
+them: the path does not.
 """
 
 from typing import Final
@@ -12,6 +13,7 @@ from starlette.responses import RedirectResponse
 
 from wrackline.control.console.access.sent_form import read_form
 from wrackline.control.console.page_frame import PageFrame
+from wrackline.control.runtime.rest.access.audit import say_about
 from wrackline.control.runtime.rest.routes.connector_routes import restart_connector
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import WracklineError
@@ -32,6 +34,7 @@ def add_bulk(made: APIRouter, pages: PageFrame) -> None:
         chosen = [
             field.removeprefix(_FIELD) for field in await read_form(request) if field.startswith(_FIELD)
         ]
+        say_about(request.scope, chosen)
         done, refused = await run_in_threadpool(_wish, pages, chosen, verb)
         said = urlencode({"did": verb, "done": done, "refused": refused})
         return RedirectResponse(f"/console/?{said}", 303)

@@ -15,6 +15,9 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+const asking = document.querySelector("form[data-again-ms]"); // servers that had no answer yet
+if (asking) setTimeout(() => asking.requestSubmit(), Number(asking.dataset.againMs));
+
 let timer;
 
 function renewIn(ms) { // and from then on at the page's own pace, until an answer says a better moment
@@ -31,6 +34,7 @@ renewIn(1000);
 document.addEventListener("htmx:before:response", (event) => {
   const ms = event.detail.ctx.response.headers.get("wrackline-ask-ms");
   if (ms) renewIn(Number(ms));
+  else if (event.target.id === "main") event.preventDefault(); // a proxy's, or an error: no page, so this one stays
 });
 
 document.addEventListener("htmx:config:request", (event) => {

@@ -16,9 +16,9 @@ document.addEventListener("htmx:config:request", (event) => {
 });
 
 document.addEventListener("htmx:before:response", (event) => {
-  if (!event.detail.ctx.response.raw.redirected) return;
-  event.preventDefault(); // the session has ended: the log-in is a page of its own
-  window.location.reload();
+  const { ok, redirected } = event.detail.ctx.response.raw;
+  if (!ok || redirected) event.preventDefault(); // no rows: the next question gets them
+  if (redirected) window.location.reload(); // the session has ended: the log-in is a page of its own
 });
 
 document.addEventListener("htmx:after:swap", () => {

@@ -63,7 +63,7 @@ class DemoScreen:
         line = Text.assemble((self._clock(), "dim"), " ", (sentence, style))
         self._sentences.append(line)
         if self._live is None:
-            self._console.print(line, soft_wrap=True)
+            self._console.print(line, soft_wrap=not self._console.is_terminal)
 
     def show(self, numbers: DemoNumbers) -> None:
         """Show the state of everything."""

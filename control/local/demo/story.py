@@ -99,9 +99,7 @@ class Story:
         )
         self._look("the worker was killed; it starts again")
         worker.start()
-        self._screen.say(
-            f"wrackline worker (pid {worker.pid}) continues: both halves know where they were", "green"
-        )
+        self._screen.say(f"wrackline worker (pid {worker.pid}) continues where both halves left off", "green")
 
     def _pass(self, now: str, share: float) -> None:
         self._watch(now, lambda: False, self._seconds * share)

@@ -21,7 +21,7 @@ from wrackline.control.runtime.board.board_summary import BoardVersion, board_ve
 from wrackline.control.runtime.board.receipt_fold import ReceiptFold
 from wrackline.control.runtime.board.tasks.half_fold import half_of
 from wrackline.control.runtime.ground.pipeline_access import group_of
-from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.ground.times import ClockSteps, now_ms
 from wrackline.producers.kafka.client import Client, Identity, Settings
 from wrackline.schemas.kafka.board_records import Board, Half, HalfBoard, parse_key
 from wrackline.schemas.kafka.column_maps import MapLog
@@ -54,8 +54,8 @@ _NOWHERE: Final = _PipelineTopics("", "")
 class BoardFollower:
     """What all halves reported; any thread may ask."""
 
-    def __init__(self) -> None:
-        self._board, self._lock = Board(), RLock()
+    def __init__(self, clock: ClockSteps | None = None) -> None:
+        self._board, self._lock, self._clock = Board(), RLock(), clock or ClockSteps()
         self._followed: dict[str, tuple[_PipelineTopics, _Reader]] = {}
         self._receipts: dict[str, ReceiptFold] = {}
         self._trails: dict[str, deque[tuple[int, bytes]]] = {}  # topics of lines: the newest, by offset
@@ -137,6 +137,7 @@ class BoardFollower:
         With `past` they have their maps and minutes too; counts of errors are asked for apart.
         """
         with self._lock:
+            self._obey_clock()
             known = {half: half_of(self._board, pipeline, half, now_ms()) for half in Half}
             copies = {
                 half: replace(
@@ -185,6 +186,7 @@ class BoardFollower:
         if not isinstance(key, bytes) or isinstance(value, str):
             return
         with self._lock:
+            self._obey_clock()
             try:
                 request = parse_receipt_key(key)
                 pipeline = parse_key(key).pipeline if request is None else request.connector
@@ -197,6 +199,11 @@ class BoardFollower:
                     self._board.apply(key, value, min(heard_ms, now_ms()))
             except (ValueError, KeyError, TypeError):
                 _LOG.debug("a record of %s at %s can't be read", message.topic(), message.offset())
+
+    def _obey_clock(self) -> None:
+        """Let no half seem silent, or heard for ever, only because this machine's clock was set."""
+        if step := self._clock.since_last_look():
+            self._board.shift(step)
 
     def close(self) -> None:
         """End."""

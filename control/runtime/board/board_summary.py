@@ -4,10 +4,10 @@ In: both halves as they were reported.  Out: their totals at a moment, and the l
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from wrackline.control.runtime.ground.times import FIGURES_S
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard, HalfState
@@ -136,6 +136,9 @@ class PastMinute(NamedTuple):
     log_end: int | None
 
 
+_Sample = TypeVar("_Sample", PipelineSummary, PastMinute)
+
+
 class PipelineHistory:
     """The last summaries of a pipeline: each two seconds of a quarter of an hour, each minute of a day."""
 
@@ -146,11 +149,14 @@ class PipelineHistory:
 
     def is_due(self, at_ms: int) -> bool:
         """Whether a report has become due since the last one."""
-        return not self._samples or at_ms // _EVERY_MS > self._samples[-1].at_ms // _EVERY_MS
+        return not self._samples or at_ms // _EVERY_MS != self.last_ms // _EVERY_MS
 
     def add(self, summary: PipelineSummary) -> None:
-        """Take one; it counts where it is due."""
+        """Take one; it counts where it is due.  Those of later are forgotten: the clock was set back."""
         if self.is_due(summary.at_ms):
+            if self.last_ms >= summary.at_ms:  # others read meanwhile, so nothing is taken out
+                self._samples = deque(_before(self._samples, summary.at_ms), _SAMPLES)
+                self._minutes = deque(_before(self._minutes, summary.at_ms), _MINUTES)
             self._samples.append(summary)
             self._late_ms = max(
                 (ms for ms in (self._late_ms, summary.late_ms) if ms is not None), default=None
@@ -162,7 +168,8 @@ class PipelineHistory:
     @property
     def last_ms(self) -> int:
         """When the last one was; 0: there is none."""
-        return self._samples[-1].at_ms if self._samples else 0
+        samples = self._samples
+        return samples[-1].at_ms if samples else 0
 
     def minutes(self) -> Sequence[PastMinute]:
         """Return the last day, oldest first."""
@@ -170,14 +177,19 @@ class PipelineHistory:
 
     def newest(self, halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
         """Return the last one; another one where that is too old, or where a state has changed since."""
-        last = self._samples[-1] if self._samples else None
-        if last is None or at_ms - last.at_ms > 2 * _EVERY_MS:
+        samples = self._samples
+        last = samples[-1] if samples else None
+        if last is None or abs(at_ms - last.at_ms) > 2 * _EVERY_MS:
             return summarise(halves, at_ms)
         return last if last.version.states == board_version(halves).states else summarise(halves, at_ms)
 
     def samples(self) -> Sequence[PipelineSummary]:
         """Return them, oldest first."""
         return tuple(self._samples)
+
+
+def _before(samples: Iterable[_Sample], at_ms: int) -> Iterable[_Sample]:
+    return [one for one in samples if one.at_ms < at_ms]
 
 
 def _minute(summary: PipelineSummary, late_ms: int | None) -> PastMinute:

@@ -32,7 +32,8 @@ NOT_IN_TIME = define(
     "check.not_in_time",
     Transient,
     "the check of {pipeline} was given up after {seconds:.0f} s",
-    hint="see which server does not answer: wrackline check <pipeline.toml>",
+    hint="see which server does not answer: wrackline check <pipeline.toml>; on a busy machine ask again,"
+    " because the start of Spark takes most of the time",
 )
 NOT_DONE = define(
     "check.not_done",

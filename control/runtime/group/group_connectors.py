@@ -4,13 +4,14 @@
     others   by the coordinator: decided on what it has read, and written before it answers
 
 In: what is read (`worker_tasks.py`), and the writer while this worker is the coordinator.  Out: what
-`control/runtime/rest/routes/connector_routes.py` needs, on any thread.  One change is made at a time.
+`control/runtime/rest/routes/connector_routes.py` needs, on any thread.  One change is made at a time; wishes
+that come meanwhile are then written together.
 """
 
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from threading import Event, Lock
 from typing import Final, NamedTuple
@@ -24,6 +25,7 @@ from wrackline.control.runtime.group.follower import Follower
 from wrackline.control.runtime.group.group_settings import WorkerGroup
 from wrackline.control.runtime.group.slots import slots_for
 from wrackline.control.runtime.group.threads import Threads
+from wrackline.control.runtime.group.wishes import Wish, WishQueue
 from wrackline.control.runtime.group.worker_tasks import WorkerTasks
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import (
@@ -52,6 +54,7 @@ from wrackline.schemas.settings.secret_refs import Resolver
 
 COORDINATORS_SLOT: Final = 0
 _LOOK: Final = 0.1  # seconds between two looks at whether this worker is the coordinator
+_TIDY: Final = 60.0  # seconds between two looks for answers that are too old
 _AGAIN: Final = 1.0  # seconds from one failed try to become it to the next
 _SETTLE: Final = 5.0  # seconds to hear who owns each slot, while workers join or leave
 
@@ -103,6 +106,7 @@ class GroupConnectors:
         self._group, self._hands, self._follower, self._tell = group, hands, follower, tell
         self._pen = CoordinatorWriter(group.client, group.id)
         self._wanted, self._stop, self._lock = Event(), Event(), Lock()
+        self._wishes = WishQueue(self._lock, self._grant)
         self._holds = False
         self._shown: dict[str, tuple[int, Mapping[str, str]]] = {}
         self._thread = threads.make("coordinator", self._keep_office)
@@ -264,9 +268,19 @@ class GroupConnectors:
         """Keep an answer, and forget those that are too old; None: forget it."""
         with self._lock:
             old = [] if answer is None else too_old(self._hands.answers(), key, answer.user)
-            changes = {one: config_records.answer_record(one, None) for one in old}
-            changes[key] = config_records.answer_record(key, answer)
-            self.write("an Idempotency-Key", list(changes.values()), lambda _: True)
+            self._write_answers({**dict.fromkeys(old), key: answer})
+
+    def forget_old_answers(self) -> None:
+        """Forget the answers that are too old, also while nobody sends a key."""
+        with self._lock:
+            now = now_ms()
+            old = [key for key, answer in self._hands.answers().items() if not answer.counts(now)]
+            if old:
+                self._write_answers(dict.fromkeys(old))
+
+    def _write_answers(self, answers: Mapping[str, KeptAnswer | None]) -> None:
+        changes = [config_records.answer_record(key, answer) for key, answer in answers.items()]
+        self.write("an Idempotency-Key", changes, lambda _: True)
 
     def remove(self, name: str) -> None:
         """Forget a connector; its positions stay."""
@@ -278,25 +292,33 @@ class GroupConnectors:
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
         """Have it run, pause, stop or start again, soon; or one of its tasks run, pause or start again."""
-        with self._lock:
-            known = self._connector(name)
-            if wish is DesiredState.RESTART:
-                self.write(
-                    name,
-                    [config_records.restart_record(name, time.time_ns() // 1_000_000, task)],
-                    lambda _: True,
-                )
-                return
-            new = known.wished(wish, task)
-            if new == known:
-                return
-            if new.wish is DesiredState.RUN and known.wish is not DesiredState.RUN:
-                new = new.placed(self._slots_for(name, len(new.slots)))  # it has no process that would move
-            self.write(
-                name,
-                config_records.connector_record(new),
-                lambda now: now is None or (now.wish, now.resting) == (new.wish, new.resting),
+        self._wishes.ask(Wish(name, wish, task))
+
+    def _grant(self, wishes: Sequence[Wish]) -> None:
+        changes, new = list[Change](), list[Connector]()
+        for one in wishes:
+            try:
+                known = self._connector(one.name)
+                if one.state is DesiredState.RESTART:
+                    changes.append(config_records.restart_record(one.name, now_ms(), one.task))
+                elif (wished := known.wished(one.state, one.task)) != known:
+                    if wished.wish is DesiredState.RUN and known.wish is not DesiredState.RUN:
+                        slots = self._slots_for(one.name, len(wished.slots))
+                        wished = wished.placed(slots)  # it has no process that would move
+                    changes += config_records.connector_record(wished)
+                    new.append(wished)
+            except WracklineError as error:
+                one.error = error
+
+        def heard(_: Connector | None) -> bool:
+            now = self._hands.connectors()
+            return all(
+                one.name not in now or (now[one.name].wish, now[one.name].resting) == (one.wish, one.resting)
+                for one in new
             )
+
+        if changes:
+            self.write(", ".join(one.name for one in wishes), changes, heard)
 
     def edit_offsets(
         self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
@@ -355,6 +377,7 @@ class GroupConnectors:
             raise NOT_HEARD(name=name, seconds=PATIENCE)
 
     def _keep_office(self) -> None:
+        tidy = time.monotonic() + _TIDY
         while not self._stop.wait(_LOOK):
             self._say_who()
             if not self._wanted.is_set():
@@ -365,6 +388,10 @@ class GroupConnectors:
                 office = self._hands.office()
                 if office is not None and office.worker != self.worker:
                     self._leave()  # another worker has it, though our slots have not changed yet
+                elif time.monotonic() > tidy:
+                    tidy = time.monotonic() + _TIDY
+                    with suppress(WracklineError):  # the next look tries again
+                        self.forget_old_answers()
         self._leave()
 
     def _say_who(self) -> None:

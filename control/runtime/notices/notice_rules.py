@@ -1,6 +1,7 @@
 """Which changes of a pipeline's state are noticed.  Pure.
 
-    failed           a half has failed or says nothing any more; a table is set aside, or has stopped
+    failed           a half, or one of several databases, has failed; a half says nothing any more; a table is
+                     set aside, or has stopped
     unsupported_ddl  a table has stopped because the target can't take its new shape
     at_risk          the log that is still needed may be lost within a day
     letters          records of a table were set aside
@@ -12,6 +13,7 @@ it stands, and one when it ends.
 """
 
 from collections.abc import Iterator, Mapping
+from shlex import quote
 from typing import Final, NamedTuple
 
 from wrackline.consumers.batch.evolve import CANT_TAKE, NAME_TAKEN, SHAPE_CHANGED
@@ -75,6 +77,8 @@ class NoticeRules:
         made = []
         for condition, error in now.items():
             last = self._noticed.get(condition)
+            if last is not None and last > at_ms:  # the clock was set back
+                self._noticed[condition] = last = at_ms
             if condition.kind in self._wanted and (last is None or at_ms - last >= self._again_ms):
                 self._noticed[condition] = at_ms
                 made.append(Notice(self._pipeline, *condition, error, at_ms))
@@ -108,14 +112,18 @@ def _of_half(pipeline: str, half: Half, known: HalfBoard, at_ms: int) -> Iterato
     trouble = half_trouble(pipeline, half, known, at_ms)
     if trouble is not None and (known.state is HalfState.FAILED or trouble.code == SILENT.code):
         yield Condition(FAILED, half.value), trouble.document()
-    for task in known.report.get("tasks", ()):
-        if task["error"] and task["state"] in _TASK_DOWN:
-            yield Condition(FAILED, f"{half.value} task {task['task']}"), task["error"]
+    down = [one for one in known.report.get("tasks", ()) if one["error"] and one["state"] in _TASK_DOWN]
+    for task in down:
+        yield Condition(FAILED, f"{half.value} task {task['task']}"), task["error"]
+    of_these = {name for task in down for name in task["databases"]}
     for name, database in known.report.get("databases", {}).items():
         left = database["lost_in_s"]
         if left is not None and left < _RISK_S:
             sentence = f"the log of {name} that is still needed may be lost in {round(left):,} s"
             yield Condition(AT_RISK, name), {"code": "", "sentence": sentence, "hint": "wrackline status"}
+        failed = database.get("state") == HalfState.FAILED.value and name not in of_these
+        if failed and database.get("error"):  # others are read
+            yield Condition(FAILED, f"database {name}"), database["error"]
     for name, table in known.tables.items():
         error = table.get("reason") or (table.get("error") if table.get("standing") == "stopped" else None)
         if error:
@@ -124,5 +132,5 @@ def _of_half(pipeline: str, half: Half, known: HalfBoard, at_ms: int) -> Iterato
         letters = table.get("dead_letters") or sum(table.get("letters", {}).values())
         if letters:
             sentence = f"records of {name} were set aside: {letters:,}"
-            hint = f"wrackline letters list <pipeline.toml> '{name}'"
+            hint = f"wrackline letters list <pipeline.toml> {quote(name)}"  # anybody may write a board
             yield Condition(LETTERS, name), {"code": "", "sentence": sentence, "hint": hint}

@@ -16,7 +16,7 @@ and errors.retry.timeout.
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
@@ -43,7 +43,7 @@ from wrackline.control.runtime.logs.sent_lines import sent_lines
 from wrackline.control.runtime.running.status_line import Narration, Pulse, StatusLine
 from wrackline.producers.contract.optional_parts import Attended, LogState, Surveying
 from wrackline.producers.contract.source_plugin import Source, SourcePlugin, load
-from wrackline.producers.contract.uncaptured import uncaptured_text
+from wrackline.producers.contract.uncaptured import UncapturedReason, uncaptured_text
 from wrackline.producers.cutting.table_fault import FaultReason
 from wrackline.producers.kafka.ownership import Ownership
 from wrackline.producers.observe.log_lag_poller import poll_logs
@@ -173,10 +173,9 @@ def _last_words(source: Source, log: Log, *, completed: bool) -> None:
         log.info("stopped", line="stopped")
         return
     log.info("completed", line="completed: existing rows are read, and snapshot.mode asks for no more")
-    left: list[LogState | None] = []
-    if isinstance(source, Attended):
-        with suppress(WracklineError):  # it does not matter if the server is gone now
-            left = [source.log_state(partition) for partition in source.partitions()]
+    left: Collection[LogState | None] = ()
+    with suppress(WracklineError):  # it does not matter if the server is gone now
+        left = _log_states(source).values()
     for one in left:
         if one is not None:
             line = (
@@ -221,9 +220,13 @@ def _begin(
     stopping: Event,
 ) -> Begun:
     name, partitions = values.text("name"), source.partitions()
-    for partition in partitions:
+    surveys = background.ask_each(partial(_look, source), partitions, "survey")
+    for partition, survey in surveys.items():
+        if not survey.done():
+            narration.database(partition, Health.STARTING, None)
+            continue
         try:
-            _survey(plugin, values, source, partition, narration, log)
+            _survey(plugin, values, partition, survey.result(), narration, log)
         except WracklineError as error:
             if len(partitions) == 1 or error.code == TOO_MANY.code:  # a limit on the whole pipeline
                 raise
@@ -241,16 +244,24 @@ def _begin(
         return opened.enter_context(made), opened.pop_all()
 
 
+LeftOut = Mapping[TableId, UncapturedReason]
+
+
+def _look(source: Source, partition: SourcePartition) -> tuple[Sequence[TableId], LeftOut | None]:
+    """Ask which tables of a database are captured, and which are not, where the source says so."""
+    return source.tables(partition), source.left_out(partition) if isinstance(source, Surveying) else None
+
+
 def _survey(
     plugin: SourcePlugin,
     values: Values,
-    source: Source,
     partition: SourcePartition,
+    found: tuple[Sequence[TableId], LeftOut | None],
     narration: Narration,
     log: Log,
 ) -> None:
     """Log what is read of a database, and what is not."""
-    tables = source.tables(partition)
+    tables, left_out = found
     narration.sees(partition, tables)
     first = ", ".join(f"{table.schema}.{table.name}" for table in tables[:_NAMED])
     more = f", and {len(tables) - _NAMED} more" if len(tables) > _NAMED else ""
@@ -262,8 +273,7 @@ def _survey(
     error = check_table_count(values, partition, len(tables))
     if not tables:
         error = NO_TABLES(database=partition.database)
-    if isinstance(source, Surveying):
-        left_out = source.left_out(partition)
+    if left_out is not None:
         narration.left_out(partition, left_out)
         if left_out:
             line = f"not captured: {uncaptured_text(left_out)}; all of them: wrackline tables <file> --all"
@@ -286,13 +296,9 @@ def check_table_count(values: Values, partition: SourcePartition, count: int) ->
 def _claim(ownership: Ownership, share: TaskShare, source: Source, log: Log, name: str) -> int:
     claim = ownership.take_over(share, time.monotonic)
     place = position_text(source)
-    partitions = source.partitions()
-    for partition in partitions:
+    for partition, state in _log_states(source).items():
         offset = claim.state.resume(name, partition)
         begins = None if offset is None else place(partition, orjson.loads(offset.position))
-        state = None
-        with suppress(WracklineError) if len(partitions) > 1 else nullcontext():  # its lane will report it
-            state = source.log_state(partition) if isinstance(source, Attended) else None
         kept = "" if state is None else f"; {state.name} exists"
         told = {"database": partition.database, "position": begins}
         said = "starts with no stored position" if begins is None else f"begins at {begins}"
@@ -303,6 +309,18 @@ def _claim(ownership: Ownership, share: TaskShare, source: Source, log: Log, nam
     line = f"owner: generation {claim.generation} of {group_of(name)}.{name}.{share.task}"
     log.info("owner", line=line, generation=claim.generation, task=share.task)
     return claim.generation
+
+
+def _log_states(source: Source) -> Mapping[SourcePartition, LogState | None]:
+    """Ask how the server sees each log; None for one of several that is not shown: its lane reports why."""
+    if not isinstance(source, Attended):
+        return dict.fromkeys(source.partitions())
+    answers = background.ask_each(source.log_state, source.partitions(), "log state")
+    found: dict[SourcePartition, LogState | None] = dict.fromkeys(answers)
+    for partition, answer in answers.items():
+        with suppress(WracklineError) if len(answers) > 1 else nullcontext():
+            found[partition] = answer.result() if answer.done() else None
+    return found
 
 
 def _measures(plugin: SourcePlugin, source: Source, task: int) -> TaskMeasures:

@@ -104,7 +104,8 @@ class Narration:
         self._measures.database(partition, health, error)
         told, name = {"database": partition.database, "health": health.value}, partition.database
         if error is None:
-            self._log.info("database", line=f"database {name} is read", **told)
+            is_read = "is read" if health is Health.RUNNING else "has not answered yet; the others are read"
+            self._log.info("database", line=f"database {name} {is_read}", **told)
             return
         what = "is tried again" if health is Health.RECOVERING else "has failed; the others are read"
         line = f"database {name} {what}: {error}"

@@ -16,6 +16,7 @@ from wrackline.control.runtime.ground.pipeline_access import BYSTANDER, group_of
 from wrackline.producers.kafka import offsets_topic, requests_topic
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.transactor import OffsetsSlot
+from wrackline.producers.snapshot.table_state import TableStatus
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka import receipts
 from wrackline.schemas.kafka.offsets_records import OUTSIDE_ANY_TRANSACTION
@@ -27,6 +28,7 @@ Receipts = Mapping[ReceiptKey, Receipt]
 TableReceipts = Mapping[tuple[str, str], TableProgress]
 _FIRST: Final = re.compile(r"initial$|start-|lost-")  # the ids of requests that read all tables
 _OVER: Final = {"succeeded": "finished", "failed": "failed", "cancelled": "stopped"}
+_WHOLE: Final = (receipts.ScanStatus.SUCCEEDED, receipts.ScanStatus.EMPTY)
 _NEWEST: Final = 10  # requests that are over and still shown
 
 
@@ -85,6 +87,9 @@ def first_reads(requests: Receipts) -> Mapping[str, dict[str, Any]]:
                 "rows": sum(table.rows for table in receipt.tables),
                 "at_ms": receipt.at_ms,
                 "empty": [table.name for table in receipt.tables if table.scan is receipts.ScanStatus.EMPTY],
+                "given_up": [
+                    table.name for table in receipt.tables if receipt.over and table.scan not in _WHOLE
+                ],
             }
     return newest
 
@@ -92,9 +97,25 @@ def first_reads(requests: Receipts) -> Mapping[str, dict[str, Any]]:
 def first_read_in_words(read: Mapping[str, Any]) -> str:
     """Return in words whether the existing rows of one database are read."""
     said = f"{read['read']:,} of {read['tables']:,} tables read, {read['rows']:,} rows"
-    if read["state"] in _OVER:
-        return f"{said}; {_OVER[read['state']]} at {moment(read['at_ms'])}"
-    return said
+    if read["state"] not in _OVER:
+        return said
+    said += f"; {_OVER[read['state']]} at {moment(read['at_ms'])}"
+    return f"{said}, and all of its tables have come back" if has_come_back(read) else said
+
+
+def still_given_up(names: Sequence[str], tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return which of these tables, by what the source reports now, still lack rows."""
+    whole = {
+        one["table"]
+        for one in tables.values()
+        if one["state"] == TableStatus.STREAMING.value and not one["reason"] and not one["requests"]
+    }
+    return [name for name in names if name not in whole]
+
+
+def has_come_back(read: Mapping[str, Any]) -> bool:
+    """Whether a first read has failed, and what it gave up was read later."""
+    return read["state"] == "failed" and read["tables"] > 0 and not read["given_up"]
 
 
 def request_documents(requests: Receipts) -> Sequence[dict[str, Any]]:

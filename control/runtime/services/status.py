@@ -190,8 +190,13 @@ def _idle(databases: Mapping[str, Document], at_ms: int) -> Mapping[str, Documen
 
 
 def _first_reads(values: Values, tables: Mapping[str, Document]) -> Mapping[str, Any]:
-    """Return the progress of each database's first read; tables that have a topic by now are not empty."""
+    """Return the progress of each database's first read, as its tables are by now.
+
+    Those that have a topic are not empty, and those that have come back are not given up.
+    """
     first = requests.first_reads(requests.read_receipts(values, lambda _: None))
+    for read in first.values():
+        read["given_up"] = requests.still_given_up(read["given_up"], tables)
     if any(read["empty"] for read in first.values()):
         client = Client(values.below("kafka."), values.integer("max.row.bytes"))
         there = list_topics(AdminClient(client.admin()))

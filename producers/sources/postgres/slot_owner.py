@@ -2,7 +2,8 @@
 
 A slot has no comment, and any pipeline can name it in `slot.name`.  Two things show whose it is: the position
 that another pipeline has stored in the same Kafka, which names the slot and the server; and a publication of
-the database that was made for a pipeline whose own slot has this name.  A pipeline without a position in the
+the database that was made for a pipeline whose own slot, or the database's among several, has this name.  A
+pipeline without a position in the
 slot would take it from where the other stopped, and the other could never continue.
 
 A position that the slot has passed shows nothing: its pipeline can't continue there.  The slot was read by
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable
 from wrackline.producers.contract.source_plugin import NeighbourPosition
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.sources.postgres.connect.connect import Connection
-from wrackline.producers.sources.postgres.connect.quoting import identifier, own_slot
+from wrackline.producers.sources.postgres.connect.quoting import identifier, is_of_several, own_slot
 from wrackline.producers.sources.postgres.follow.publication import sign
 from wrackline.producers.sources.postgres.log.position import lsn_number
 from wrackline.producers.sources.postgres.log.slot_health import begins
@@ -50,7 +51,7 @@ def refuse_anothers(
         return
     system, confirmed = str(row[0]), None if row[1] is None else lsn_number(str(row[1]))
     own = own_slot(pipeline)
-    free = own if own != slot else f"{slot[:61]}_2"
+    free = f"{own[:61]}_2" if slot == own or slot.startswith(f"{own}_") else own
     for other, topic, saved in neighbours():
         if other != pipeline and _names(saved, slot, system) and _continues(saved, slot, confirmed):
             raise SLOT_OF_ANOTHER(
@@ -63,7 +64,8 @@ def refuse_anothers(
             )
     for publication, comment in connection.execute(_SIGNED, [_MADE_FOR]).fetchall():
         other, name = str(comment).removeprefix(_MADE_FOR), identifier(str(publication))
-        if other != pipeline and own_slot(other) == slot:
+        is_its_own = own_slot(other) == slot or is_of_several(slot, other, connection.info.dbname)
+        if other != pipeline and is_its_own:
             raise SLOT_OF_ANOTHER(
                 slot=slot,
                 other=other,

@@ -17,6 +17,7 @@ import struct
 import termios
 from array import array
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias
 
 import psycopg
@@ -30,12 +31,13 @@ from wrackline.producers.sources.postgres.decode import PgDecoder
 from wrackline.producers.sources.postgres.discover.discover import NotVisible
 from wrackline.producers.sources.postgres.discover.facts import PgCatalogueSnapshot
 from wrackline.producers.sources.postgres.log.position import PgPosition, lsn_text
-from wrackline.producers.sources.postgres.log.slot import log_refused
+from wrackline.producers.sources.postgres.log.slot import log_refused, publication_late
 from wrackline.schemas.errors import Transient, WracklineError, define
 
 _POSTGRES_EPOCH_US = 946_684_800_000_000
 _KEEPALIVE = b"k"
 _DATA = b"w"
+_SKIPPED: Final = b"55000"  # of the server's warning, from PostgreSQL 18 on, that it skips a publication
 _MUCH: Final = 1 << 17  # bytes in a gulp that leave a socket to fill; a log that is not busy has less
 _FILL_S: Final = 0.05  # the most time for that
 _LOOK_S: Final = 0.005  # a socket that does not fill further for so long is full, or the server has no more
@@ -102,6 +104,8 @@ class PgLogWire:
         self._wire, self._decoder, self._around, self._slot = wire, decoder, around, slot
         self.longest_wait = rhythm.status_every
         self.silence = SilenceWatch(around.monotonic, rhythm.most_silence / 2)
+        self._warnings: list[str] = []
+        wire.notice_handler = partial(_note, self._warnings)
         self._held: bytes | None = None  # a message that the catalogue can't explain yet
         self._confirmed = start.resume
         self._status_due = around.monotonic() + rhythm.status_every
@@ -116,7 +120,10 @@ class PgLogWire:
         """Take the message that is held, then others."""
         if self._decoder.full:
             return ReadState.MORE
-        return self._drain() if self._again() else ReadState.HELD
+        state = self._drain() if self._again() else ReadState.HELD
+        if self._warnings:  # without the publication the server leaves changes out, and continues
+            raise publication_late(self._slot, self._warnings[0], self._confirmed)
+        return state
 
     def passed(self, picture: PgCatalogueSnapshot) -> bool:
         """Whether the log has passed all that a picture shows."""
@@ -249,6 +256,13 @@ class PgLogWire:
             self._wire.flush()
         except psycopg.OperationalError as exc:
             raise LOG_ENDED(slot=self._slot, reason=str(exc).strip()) from None
+
+
+def _note(warnings: list[str], notice: pq.abc.PGresult) -> None:
+    """Keep a warning that a publication is skipped."""
+    if notice.error_field(pq.DiagnosticField.SQLSTATE) == _SKIPPED:
+        words = notice.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b""
+        warnings.append(words.decode(errors="replace"))
 
 
 def _end_of_stream(

@@ -38,7 +38,8 @@ NOTIFY = (
     Setting(
         "notify.on",
         SettingKind.LIST,
-        "The changes that are noticed. failed: a half has failed or says nothing, or a table has stopped."
+        "The changes that are noticed. failed: a half or a database has failed, a half says nothing, or a"
+        " table has stopped."
         " unsupported_ddl: a table has stopped because of its new shape. at_risk: the log may be lost within"
         " a day. letters: records were set aside. slo: a table had more bad minutes than slo.percent allows."
         " recovered: one of these is over.",

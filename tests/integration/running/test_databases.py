@@ -8,7 +8,7 @@ import pytest
 from psycopg import sql
 
 from tests.fixtures.servers import Database, drop_slots
-from tests.integration.running.world import World, wait_until
+from tests.integration.running.world import PATIENCE, World, wait_until
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 from wrackline.control.runtime.ground.exits import Exit
 
@@ -101,3 +101,81 @@ def test_databases_are_read_beside_each_other_and_one_that_is_closed_holds_up_no
     wait_until(lambda: len(world.events(world.other_topic)) == 11)
     assert f"{world.other}: begins at " in again.output
     assert again.stop() == Exit.OK
+
+
+def set_up(world: TwoDatabases, **settings: str) -> None:
+    """Add settings to the pipeline's file, or give others."""
+    text = world.file.read_text().replace('snapshot.mode = "no_data"\n', "")
+    top, _, rest = text.partition("[source]")
+    more = "".join(f"{name} = {value}\n" for name, value in settings.items())
+    world.file.write_text(f"{top}[source]\n{more}{rest}")
+
+
+def test_a_pipeline_that_ends_after_its_rows_reads_those_of_a_database_that_was_closed_next_time(
+    world: TwoDatabases,
+) -> None:
+    set_up(world, **{"snapshot.mode": '"initial_only"'})
+    world.insert(1, 5)
+    world.insert_beside(1, 5)
+    world.let_in(nobody=True)
+    running = world.run(ready=f"database {world.other} has failed; the others are read")
+    assert running.process.wait(PATIENCE) == Exit.OPERATOR
+    assert "not currently accepting connections" in running.output
+    assert len(world.arrived(5)) == 5
+    world.let_in(nobody=False)
+    again = world.run(ready="completed: existing rows are read")
+    assert again.process.wait(PATIENCE) == Exit.OK
+    assert (len(world.events()), len(world.events(world.other_topic))) == (5, 5)
+
+
+def test_a_database_with_too_many_tables_stops_the_pipeline_as_the_setting_says(
+    world: TwoDatabases,
+) -> None:
+    world.beside.execute("CREATE TABLE more (id int PRIMARY KEY)")
+    world.file.write_text(world.file.read_text().replace('"public.orders"', '"public.(orders|more)"'))
+    limit = {"guardrail.collections.max": "1", "guardrail.collections.limit.action": '"fail"'}
+    set_up(world, **limit)
+    running = world.run(ready="run.too_many_tables")
+    assert running.process.wait(PATIENCE) == Exit.OPERATOR
+    assert f"2 tables of database {world.other} pass the filters" in running.output
+
+
+def test_a_database_that_hangs_is_waited_for_by_no_other(world: TwoDatabases) -> None:
+    before = world.run()
+    for name in (world.database.name, world.other):  # later, no slot waits for the transaction below
+        before.says(f"database {name} is read")
+    assert before.stop() == Exit.OK
+    world.beside.execute("BEGIN")
+    world.beside.execute("LOCK TABLE pg_catalog.pg_class IN ACCESS EXCLUSIVE MODE")
+    running = world.run()
+    assert f"database {world.other} has not answered yet; the others are read" in running.output
+    world.insert(1, 5)
+    assert len(world.arrived(5)) == 5
+    world.beside.execute("COMMIT")
+    running.says(f"database {world.other} is read")
+    world.insert_beside(1, 5)
+    wait_until(lambda: len(world.events(world.other_topic)) == 5)
+    assert running.stop() == Exit.OK
+
+
+def test_a_database_that_is_not_there_is_corrected_where_it_is_named(world: TwoDatabases) -> None:
+    world.file.write_text(world.file.read_text().replace(f'"{world.other}"', f'"{world.other}_x"'))
+    checked = world.command("check").stdout
+    assert "correct database.names" in checked
+    assert "database.dbname" not in checked
+
+
+def test_a_database_that_was_one_of_several_continues_alone_in_its_slot(world: TwoDatabases) -> None:
+    running = world.run()
+    world.insert(1, 2)
+    assert len(world.arrived(2)) == 2
+    assert running.stop() == Exit.OK
+    world.insert(3, 4)
+    names = f'database.names = ["{world.database.name}", "{world.other}"]'
+    alone = f'database.dbname = "{world.database.name}"'
+    world.file.write_text(world.file.read_text().replace(names, alone))
+    again = world.run()
+    world.insert(5, 5)
+    assert len(world.arrived(5)) == 5
+    assert again.stop() == Exit.OK
+    assert len(world.events()) == 5

@@ -149,6 +149,12 @@ def test_a_cookie_that_was_changed_counts_for_nobody(ann: Visitor, port: int) ->
             assert Visitor(port, {COOKIE: bad}).ask("GET", "/console/").status == 303, bad
 
 
+@pytest.mark.parametrize("other", ['{"a":1}', "a b=c", "[1]", "", "\xe9"])
+def test_cookies_of_other_programs_on_this_host_keep_nobody_out(ann: Visitor, port: int, other: str) -> None:
+    for cookies in ({"prefs": other, **ann.cookies}, {other: "1", **ann.cookies}):
+        assert Visitor(port, cookies).ask("GET", "/console/").status == 200, cookies
+
+
 def test_a_session_ends_after_twelve_hours_and_after_an_idle_one(tmp_path: Path) -> None:
     clock = [1_000_000.0]
     known = UsersFile(written(tmp_path)).current()

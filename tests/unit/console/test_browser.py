@@ -6,8 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.middleware import Middleware
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.integration.running.world import wait_until
+from tests.unit.console import made_lines
 from tests.unit.console.made import RUNS, MadeCrew, MadeViews, busy, crowd, past, served, source_table
 from tests.unit.console.visitor import users
 from tests.unit.control.rest_users import PASSWORD
@@ -58,6 +62,22 @@ PAGES = [
     "/p/shop/t/shop.public.orders",
 ]
 Open = Callable[..., Any]
+
+
+class BrokenProxy:
+    """Something between a browser and the worker: while it has an answer, renewals get that."""
+
+    def __init__(self) -> None:
+        self.answer: Response | None = None
+        self.told = 0
+
+    def before(self, app: ASGIApp) -> ASGIApp:
+        async def through(scope: Scope, receive: Receive, send: Send) -> None:
+            renews = scope["type"] == "http" and b"hx-request" in dict(scope["headers"])
+            self.told += renews
+            await (self.answer if renews and self.answer is not None else app)(scope, receive, send)
+
+        return through
 
 
 @pytest.fixture
@@ -160,6 +180,28 @@ def test_a_page_renews_itself_where_it_stands(browser: Open) -> None:
         views.boards["shop"].halves[Half.SOURCE].tables["shop.public.brand_new"] = new
         wait_until(lambda: "shop.public.brand_new" in driver.page_source, patience=15)
         assert driver.execute_script("return window.stays"), "nothing was loaded anew"
+
+
+@pytest.mark.parametrize("path", ["", "/logs?live=on"])
+def test_an_answer_that_is_no_page_takes_nothing_away_and_the_page_goes_on(browser: Open, path: str) -> None:
+    driver = browser()
+    crew, views = MadeCrew({"shop": RUNS}), MadeViews({"shop": busy(3)})
+    proxy = BrokenProxy()
+    with served(crew, views, within=[Middleware(proxy.before)]) as door:
+        driver.get(f"http://127.0.0.1:{door.port}/console/p/shop{path}")
+        for proxy.answer in (
+            HTMLResponse("<h1>502 Bad Gateway</h1>", 502),
+            JSONResponse({"message": "HTTP 500 internal error"}, 500),
+        ):
+            told = proxy.told
+            wait_until(lambda told=told: proxy.told >= told + 3, patience=15)  # type: ignore[misc]
+        assert driver.find_element("css selector", "main h1").text == "shop"
+        assert "Bad Gateway" not in driver.page_source
+        proxy.answer = None
+        new = source_table("shop.public.brand_new")
+        views.boards["shop"].halves[Half.SOURCE].tables["shop.public.brand_new"] = new
+        views.log = [made_lines.line(9_000, "info", "source", "figures", "shop.public.brand_new")]
+        wait_until(lambda: "shop.public.brand_new" in driver.page_source, patience=15)
 
 
 def test_what_has_changed_is_replaced_and_the_rest_stays(browser: Open) -> None:

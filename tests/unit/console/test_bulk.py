@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from starlette.middleware import Middleware
 
 from tests.unit.console.made import RUNS, MadeCrew, MadeViews, crowd, served
 from tests.unit.console.test_pages import Page, asked
@@ -10,6 +11,7 @@ from tests.unit.console.test_rows import posted
 from wrackline.control.console.page_frame import PageFrame
 from wrackline.control.console.pipelines_page import SmallLines, bulk_note, pipelines_page
 from wrackline.control.runtime.board.board_summary import PastMinute
+from wrackline.control.runtime.rest.access.audit import Audit, AuditEntry
 from wrackline.producers.connect.restart_policy import DesiredState
 
 
@@ -34,6 +36,17 @@ def test_only_those_that_failed_are_restarted() -> None:
         assert posted(door, "/p/do/drop", **chosen)[0] == 404
         assert posted(door, "/p/do/pause")[1].endswith("done=0&refused=0")
     assert len(crew.wished) == 1
+
+
+def test_the_audit_names_the_pipelines_that_were_chosen() -> None:
+    kept: list[AuditEntry] = []
+    with served(*crowd(), within=[Middleware(Audit, put=kept.append)]) as door:
+        posted(door, "/p/do/pause", **{"chosen:shop": "on", "chosen:\x1bb": "on"})
+        posted(door, "/p/do/pause", **{f"chosen:p{number}": "on" for number in range(60)})
+        posted(door, "/p/do/drop", **{"chosen:shop": "on"})
+    assert kept[0]["line"] == "(no log-in): POST /console/p/do/pause of shop, ?b: 303"
+    assert kept[1]["what"].endswith(" of " + ", ".join(f"p{number}" for number in range(50)) + " and 10 more")
+    assert kept[2]["line"] == "(no log-in): POST /console/p/do/drop: 404"
 
 
 def test_a_note_of_anything_else_is_none() -> None:

@@ -60,7 +60,7 @@ def test_what_was_not_reported_or_does_not_exist_is_said() -> None:
         assert asked(door, "GET", f"/p/none/tables/{TABLE}/lineage")[0] == 404
         found = asked(door, "GET", f"{PATH}?q=HASH")[2]
         assert found.count('<th scope="row">') == 1
-        assert "No column is called so" in asked(door, "GET", f"{PATH}?q=zzz")[2]
+        assert "No column has such a name" in asked(door, "GET", f"{PATH}?q=zzz")[2]
 
 
 def test_many_columns_come_page_by_page() -> None:

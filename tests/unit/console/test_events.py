@@ -130,6 +130,11 @@ def test_texts_of_others_are_text(visitor: Visitor, views: MadeViews) -> None:
         assert "onerror" not in {name for _, attributes in page.elements for name in attributes}
 
 
+def test_a_link_can_t_put_a_command_of_its_own_beside_ours(visitor: Visitor) -> None:
+    text = text_of(visitor.ask("GET", "/console/p/shop/events?table=" + quote("orders; rm -rf ~")))
+    assert "wrackline tail pipeline.toml 'orders; rm -rf ~'" in text
+
+
 def test_a_pipeline_without_tables_asks_nobody(views: MadeViews) -> None:
     with served(crowd()[0], views) as door:
         answer = Visitor(door.port).ask("GET", "/console/p/new-one/events")
@@ -141,7 +146,7 @@ def test_a_pipeline_without_tables_asks_nobody(views: MadeViews) -> None:
 def test_a_look_that_finds_nothing_leads_on() -> None:
     look = EventLook(["t"], "b:9092", [], 5_000, "0:5000")
     page = events_page("shop", ["t"], EventQuestion("t", "beginning", key="7"), look)
-    assert page.summary == "none of 5,000 records is like this"
+    assert page.summary == "none of 5,000 records matches"
     assert page.on == "?table=t&from=0%3A5000&limit=50&key=7"
     empty = events_page("shop", ["t"], EventQuestion("t"), EventLook(["t"], "b:9092", [], 0, ""))
     assert (empty.summary, empty.on) == ("there is none", "")

@@ -71,7 +71,7 @@ def test_more_than_a_page_takes_is_named_and_can_be_seen(visitor: Visitor, views
     views.look = lambda: look(7, 8, newer="0:9000", more="0:9")
     came = follow(visitor, f"{EVENTS}?table=t&from=0%3A7&live=on")
     assert "from=0%3A9000" in cursor(came.html)
-    between = came.html.index("More came than a page that follows takes")
+    between = came.html.index("More events came than this page adds at once")
     assert between < came.html.index("offset 0:8")
     assert 'href="?table=t&amp;from=0%3A9&amp;limit=50"' in came.html
 
@@ -163,7 +163,7 @@ def test_lines_are_chosen_by_level_half_and_words(question: LineQuestion, places
 
 def test_a_log_that_is_off_or_empty_says_so(visitor: Visitor, views: MadeViews) -> None:
     views.log = []
-    assert "No line is like this" in visitor.ask("GET", LOGS).html
+    assert "No line matches" in visitor.ask("GET", LOGS).html
     assert cursor(visitor.ask("GET", f"{LOGS}?live=on").html) == "?level=info&after=-1&live=on"
     views.log = None
     assert "logs.topic" in visitor.ask("GET", LOGS).html

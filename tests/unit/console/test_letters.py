@@ -55,7 +55,7 @@ def test_a_code_has_a_page_as_the_command_line_has_it(visitor: Visitor) -> None:
 
 
 def test_the_target_is_asked_by_a_button_alone(visitor: Visitor, views: MadeViews) -> None:
-    assert "Nobody has asked the target lately" in text_of(visitor.ask("GET", PATH))
+    assert "Ask the target lists them" in text_of(visitor.ask("GET", PATH))
     assert views.letters.asked == []
     assert visitor.ask("POST", f"{PATH}/do/look", {}).to == f"{PATH}?table="
     assert views.letters.asked == [("shop", LetterWork(LetterVerb.LOOK), "")]

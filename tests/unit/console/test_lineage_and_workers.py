@@ -25,7 +25,7 @@ def test_lineage_shows_each_table_s_way_in_a_drawing_and_as_a_table() -> None:
         assert html.count('<line class="bad"') == 2
         of_one = asked(door, "GET", "/p/shop/lineage")[2]
         assert of_one.count('<th scope="row"><a') == 24
-        assert "No table, topic or copy is called so" in asked(door, "GET", "/lineage?q=zzz")[2]
+        assert "No table, topic or copy has such a name" in asked(door, "GET", "/lineage?q=zzz")[2]
         assert "No table has been reported yet" in asked(door, "GET", "/p/new-one/lineage")[2]
         assert asked(door, "GET", "/p/none/lineage")[0] == 404
 

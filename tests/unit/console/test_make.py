@@ -13,6 +13,7 @@ from wrackline.control.console.make.start_page import start_page
 from wrackline.control.console.make.step_fields import OTHERS, SOURCE, TARGET, read_step, show_step
 from wrackline.control.console.make.table_picker import chosen_columns, chosen_tables
 from wrackline.control.plane.known_settings import registry_of
+from wrackline.control.runtime.rest.routes.answer_cache import STILL
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK
 
@@ -100,6 +101,21 @@ def test_a_step_with_a_fault_is_not_stored_and_shows_what_was_typed(browser: Bro
     assert "db.internal" not in browser.ask("GET", "/draft/shop2/step/source")[2]
 
 
+def test_a_step_is_not_stored_while_a_value_is_missing(browser: Browser) -> None:
+    lacks = {**SOURCE_FIELDS, "set:database.user": " ", "tag": browser.tag()}
+    status, _, page = browser.ask("POST", "/draft/shop2/step/source", lacks)
+    assert (status, page.count("a value is needed here")) == (400, 1)
+    assert "db.internal" in page
+    assert "db.internal" not in browser.ask("GET", "/draft/shop2/step/source")[2]
+
+
+def test_what_the_group_gives_is_not_required() -> None:
+    form = show_step(SOURCE, {}, registry_of("postgres", ""), {}, frozenset({"database.user"}))
+    fields = {one.name: (one.required, one.of_group) for one in form.first}
+    assert fields["database.user"] == (True, False)
+    assert fields["kafka.bootstrap.servers"] == (False, True)
+
+
 def test_a_typed_password_is_refused_and_shown_nowhere(browser: Browser) -> None:
     typed = {**SOURCE_FIELDS, "set:database.password": SECRET, "tag": browser.tag()}
     status, _, page = browser.ask("POST", "/draft/shop2/step/source", typed)
@@ -176,7 +192,7 @@ def test_a_warning_has_to_be_confirmed(browser: Browser, crew: MadeCrew) -> None
 
 
 def test_a_step_has_its_own_settings_and_no_others() -> None:
-    source, target = (show_step(step, {}, REGISTRY, {}) for step in (SOURCE, TARGET))
+    source, target = (show_step(step, {}, REGISTRY, {}, frozenset()) for step in (SOURCE, TARGET))
     names = {one.name for one in source.first}
     assert {"database.hostname", "database.password", "kafka.bootstrap.servers"} <= names
     assert [one.name for one in target.first if one.required] == ["target.warehouse"]
@@ -247,6 +263,18 @@ def test_an_assessment_asks_again_because_something_may_have_been_mended(
         assert browser.ask("POST", "/draft/shop2/assess", {})[0] == 200
     asked = [name for name, *_ in crew.answers.asked if name == "assess_draft"]
     assert len(asked) == 2
+
+
+def test_servers_that_have_not_answered_yet_are_asked_again_and_that_is_no_error(
+    browser: Browser, crew: MadeCrew
+) -> None:
+    assert crew.answers is not None
+    crew.answers.answers["assess_draft"] = {"error": STILL(seconds=20).document()}
+    page = browser.ask("POST", "/draft/shop2/assess", {"probe": "on"})[2]
+    assert "The servers are still being asked." in page
+    assert 'data-again-ms="3000"' in page
+    assert 'name="probe" checked' in page, "the same question is asked again"
+    assert STILL.code not in page
 
 
 def test_a_columns_choice_is_stored_for_the_user_who_made_it(browser: Browser) -> None:

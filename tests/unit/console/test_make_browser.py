@@ -1,17 +1,12 @@
 """A pipeline is made in a real browser, with and without scripts."""
 
-from typing import Any
-
 import pytest
 
-from tests.integration.running.world import PATIENCE
+from tests.unit.console.browser_hands import press, typed
 from tests.unit.console.made import crowd, served
 from tests.unit.console.test_browser import Open, browser, pytestmark
 from tests.unit.console.test_make import SOURCE_FIELDS
 
-staleness_of = pytest.importorskip("selenium.webdriver.support.expected_conditions").staleness_of
-WebDriverWait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
-WebDriverException = pytest.importorskip("selenium.common.exceptions").WebDriverException
 __all__ = ["browser", "pytestmark"]  # the fixture, and where there is a browser
 
 
@@ -40,19 +35,3 @@ def test_a_pipeline_is_made_in_a_browser(browser: Open, scripts: bool) -> None: 
         press(driver, "Make the pipeline and start it")
         assert "shop2 is written" in driver.find_element("tag name", "h1").text
         assert [one["message"] for one in driver.get_log("browser")] == []
-
-
-def typed(driver: Any, fields: dict[str, str]) -> None:
-    """Type into the fields of these names."""
-    for name, text in fields.items():
-        field = driver.find_element("name", name)
-        field.clear()
-        field.send_keys(text)
-
-
-def press(driver: Any, label: str) -> None:
-    """Press the button of this label, and wait for the next page."""
-    page = driver.find_element("tag name", "html")
-    driver.find_element("xpath", f"//main//button[normalize-space()={label!r}]").click()
-    # while the page goes, the driver may lose it in ways of its own
-    WebDriverWait(driver, PATIENCE, ignored_exceptions=[WebDriverException]).until(staleness_of(page))

@@ -116,7 +116,7 @@ def test_the_list_shows_the_worst_first_and_why(door: RestEndpoint) -> None:
     _, _, html = asked(door, "GET", "/?state=silent")
     assert re.findall(r'<tr id="row-([^"]+)"', html) == ["stock"]
     _, _, html = asked(door, "GET", "/?q=no%20such")
-    assert "No pipeline is like this" in html
+    assert "No pipeline matches" in html
 
 
 def test_a_pipeline_says_what_needs_somebody_and_what_to_do(door: RestEndpoint) -> None:
@@ -241,6 +241,13 @@ def test_what_does_not_exist_is_said_in_a_page(door: RestEndpoint) -> None:
         assert "<main" in html
     assert asked(door, "GET", "/static/..%2Fpage_frame.py")[0] == 404
     assert asked(door, "GET", "/static/console.css")[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/p/shop?page=0", "/?done=x", "/p/shop/rewind?to=" + "x" * 101])
+def test_an_address_that_is_not_right_is_said_in_a_page(door: RestEndpoint, path: str) -> None:
+    status, headers, body = asked(door, "GET", path)
+    assert (status, headers["content-type"]) == (400, "text/html; charset=utf-8")
+    assert "follow the page's links" in Page(body).text
 
 
 def test_names_and_texts_of_others_are_text() -> None:

@@ -4,6 +4,8 @@ import gzip
 import re
 from dataclasses import replace
 from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
 
 from fastapi import Request, Response
 from markupsafe import Markup
@@ -19,6 +21,7 @@ from tests.unit.console.made import (
     source_table,
     target_table,
 )
+from tests.unit.console.visitor import users
 from wrackline.control.console.page_renewal import (
     ASK_HEADER,
     MARK,
@@ -29,7 +32,7 @@ from wrackline.control.console.page_renewal import (
     Section,
 )
 from wrackline.control.runtime.ground.times import SHOWN_S, now_ms
-from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK
+from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK, RestSettings
 from wrackline.control.runtime.worker.pipeline_views import ViewVersion
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import Half
@@ -93,6 +96,22 @@ def test_a_section_of_a_hostile_name_is_no_markup() -> None:
         sent = gzip.decompress(renewed(door.port, page, SHOP, **ASKS)[1]).decode()
         assert "row-&lt;img" in sent
         assert "<img" not in sent
+
+
+def test_a_page_asks_for_itself_whatever_its_name_has_in_it(tmp_path: Path) -> None:
+    name = "shop.public.a?b#c%41é"
+    address = f"{SHOP}/t/{quote(name, safe='')}"
+    views = MadeViews({"shop": busy(3)})
+    views.boards["shop"].halves[Half.SOURCE].tables[name] = source_table(name)
+    with served(MadeCrew({"shop": RUNS}), views) as door:
+        page = renewed(door.port, "", address)[1].decode()
+        found = re.search(r'<main id="main" hx-get="([^"]+)"', page)
+        assert found is not None
+        assert found[1] == address
+    login = RestSettings(0, users=users(tmp_path, ann='role = "viewer"'))
+    with served(MadeCrew({"shop": RUNS}), views, login) as door:
+        to = renewed(door.port, "", f"{address}?x=1")[0].getheader("Location") or ""
+        assert parse_qs(urlsplit(to).query)["next"] == [f"{address}?x=1"]
 
 
 def test_a_page_of_the_same_board_is_not_made_again() -> None:

@@ -69,7 +69,7 @@ def test_the_page_shows_what_differs_and_all_on_demand(visitor: Visitor) -> None
     every = Page(visitor.ask("GET", "/console/p/shop/settings?show=all&q=logs.topic").html).text
     assert "logs.topic" in every
     assert "database.password" not in every
-    assert "No setting is like this" in visitor.ask("GET", "/console/p/shop/settings?q=zzz").html
+    assert "No setting matches" in visitor.ask("GET", "/console/p/shop/settings?q=zzz").html
     assert visitor.ask("GET", f"/console/p/shop/settings?q={'x' * 201}").status == 400
     assert visitor.ask("GET", "/console/p/shop/settings?show=%3Cimg%3E").status == 200
     assert visitor.ask("GET", "/console/p/none/settings").status == 404

@@ -24,6 +24,12 @@ def test_tables_that_need_attention_are_first() -> None:
     assert list(table_layout(halves(), TableChoice(text="D"), 0).listed) == ["d"]
 
 
+def test_a_table_whose_target_is_paused_rests() -> None:
+    board = halves()
+    board[Half.TARGET].tables["a"] = target_table(standing="paused")
+    assert table_layout(board, TableChoice(), 0).tones["a"] == "idle"
+
+
 def test_a_layout_is_made_again_once_a_state_has_changed() -> None:
     board, layouts = halves(), TableLayouts()
     first = layouts.of("shop", board, TableChoice(), 0)

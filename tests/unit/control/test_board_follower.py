@@ -3,13 +3,18 @@
 from contextlib import closing
 from dataclasses import replace
 
+import pytest
+
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
+from wrackline.control.runtime.ground.times import ClockSteps
 from wrackline.schemas.kafka.board_records import Board, BoardKey, Document, Half, HalfBoard, encode
 from wrackline.schemas.kafka.column_maps import ColumnMap
+from wrackline.schemas.kafka.past.error_days import ErrorCount, ErrorDay
 
 SOURCE = BoardKey("shop", Half.SOURCE)
 ORDERS = SOURCE._replace(table="shop.public.orders")
+COUNT = BoardKey("shop", Half.TARGET, errors=ErrorDay(115, "kafka.unreachable"))
 RUNS: Document = {"state": "running"}
 
 
@@ -55,3 +60,38 @@ def test_a_summary_is_of_the_states_that_are_there_now() -> None:
     made.apply(SOURCE.encode(), encode({"state": "failed"}, 1), 1)
     assert history.newest(halves(), 3_000).states[Half.SOURCE] is not None
     assert history.newest(halves(), 6_000).at_ms == 6_000
+
+
+@pytest.mark.parametrize("step_ms", [3_600_000, -3_600_000])
+def test_a_clock_that_is_set_makes_no_half_silent_and_none_heard_for_ever(step_ms: int) -> None:
+    wall_ms, steady_s = 10_000_000_000, 50.0
+    with closing(HandedBoards(ClockSteps(lambda: wall_ms, lambda: steady_s))) as boards:
+
+        def is_silent() -> bool:
+            with boards.held("shop") as halves:
+                assert halves[Half.TARGET].heard_ms == 0, "it was never heard"
+                return halves[Half.SOURCE].is_silent(wall_ms)
+
+        boards._board.apply(SOURCE.encode(), encode(RUNS, 1), wall_ms)
+        boards._board.apply(COUNT.encode(), ErrorCount(1, 1, 1, "Transient", "x").encode(), wall_ms)
+        wall_ms, steady_s = wall_ms + step_ms, steady_s + 1.0
+        assert not is_silent()
+        wall_ms, steady_s = wall_ms + 14_500, steady_s + 14.5
+        assert is_silent(), "it says nothing any more"
+
+
+def test_a_history_begins_again_where_the_clock_was_set_back() -> None:
+    board, history = Board(), PipelineHistory()
+    halves = {half: board.half("shop", half) for half in Half}
+    for at_ms in range(100_000_000, 100_200_000, 2_000):
+        history.add(summarise(halves, at_ms))
+    before = len(history.samples())
+    assert history.newest(halves, 100_150_000).at_ms == 100_150_000, "the last one is of later"
+    assert history.is_due(100_150_000)
+    history.add(summarise(halves, 100_150_000))
+    moments = [one.at_ms for one in history.samples()]
+    assert moments == sorted(set(moments))
+    assert (moments[-1], len(moments) < before) == (100_150_000, True)
+    assert [one.at_ms for one in history.minutes()] == [100_000_000, 100_060_000, 100_120_000]
+    history.add(summarise(halves, 1_000_000))
+    assert [one.at_ms for one in history.samples()] == [1_000_000]

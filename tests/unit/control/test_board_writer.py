@@ -1,5 +1,6 @@
 """What a half's writer looks at: figures when they are due, states in between."""
 
+import time
 from typing import cast
 
 import pytest
@@ -9,7 +10,6 @@ from tests.unit.control.test_lineage import values
 from wrackline.control.runtime.board import board_writer
 from wrackline.control.runtime.board.board_changes import HalfLook, LookScope
 from wrackline.control.runtime.board.board_writer import _Writer
-from wrackline.control.runtime.ground import times
 from wrackline.schemas.kafka.board_records import Half, parse_key
 
 MOMENT = {"state": "running", "through_ms": 1}
@@ -65,8 +65,8 @@ def test_records_that_were_due_when_something_failed_are_due_again(
 
 def test_figures_are_due_when_those_of_all_halves_are(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = [100.0]
-    monkeypatch.setattr(times.time, "time", lambda: seconds[0])
-    monkeypatch.setattr(board_writer.time, "monotonic", lambda: seconds[0] - 57.3)
+    monkeypatch.setattr(time, "time", lambda: seconds[0])
+    monkeypatch.setattr(time, "monotonic", lambda: seconds[0] - 57.3)
     looks: list[LookScope] = []
 
     def look(scope: LookScope) -> HalfLook:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from tests.fixtures.prepared import run_command
 from wrackline.control.cli import command_line
@@ -263,3 +264,12 @@ def test_a_reader_that_leaves_causes_no_error_output(words: list[str], code: int
     assert done.returncode == code
     assert "Traceback" not in done.stderr
     assert "Broken" not in done.stderr
+
+
+def test_the_list_of_commands_begins_with_the_first_one_to_call_and_cuts_no_summary() -> None:
+    said = wrackline("--help", COLUMNS="80").stdout
+    listed = re.findall(r"^  ([a-z]+)  +(.+)$", said.partition("Commands:")[2], re.MULTILINE)
+    assert [name for name, _ in listed][:4] == ["init", "check", "assess", "run"]
+    known = typer.main.get_command(command_line.app).commands  # type: ignore[attr-defined]  # it is a group
+    assert {name for name, _ in listed} == set(known), "each command is listed"
+    assert [summary for _, summary in listed if summary.endswith("...")] == []

@@ -1,7 +1,7 @@
 """The state of a pipeline by the paths of CDAP's document, from boards made by hand."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -22,6 +22,8 @@ from wrackline.control.runtime.rest.contexts.state_document import (
     state_document,
 )
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.rest.routes import connector_routes
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
@@ -127,6 +129,25 @@ def test_lines_that_are_kept_say_what_new_ones_would() -> None:
     assert [one["table"] for one in same()] == ["other"]
     del sources["shop.public.other"]
     assert same() == []
+
+
+def test_lines_of_two_callers_at_once_are_not_mixed() -> None:
+    class Interrupted(dict[str, Any]):
+        """An error, while whose comparison another caller asks, before whom the target was well."""
+
+        __hash__ = None
+
+        def __eq__(self, other: object) -> bool:
+            if other is not None:  # that is the other caller's
+                lines.json(halves, None, now_ms())
+            return super().__eq__(other)
+
+    halves, lines = both(half(), half(target="iceberg")), TableLines(GET_STATE)
+    halves[Half.SOURCE].tables[ORDERS] = source_table(ORDERS)
+    error = Interrupted(code="x.y", kind="Transient", sentence="s", hint="h")
+    for _ in range(2):
+        found = orjson.loads(orjson.dumps(lines.json(halves, error, now_ms())))
+        assert [one["state"] for one in found] == ["FAILING"]
 
 
 def test_it_has_every_field_that_the_document_prints() -> None:
@@ -287,6 +308,23 @@ def test_the_list_of_pipelines_has_a_line_for_each(port: int) -> None:
     status, (line,) = ask(port, "GET /v1/contexts/default/pipelines")
     assert (status, line["name"], line["source"], line["target"]) == (200, "shop", "postgres", "iceberg")
     assert (line["status"], line["tables"], line["tablesFailing"]) == ("RUNNING", 3, 0)
+
+
+def test_a_pipeline_that_can_t_be_read_keeps_no_other_from_the_list() -> None:
+    class Leaving(MadeCrew):
+        def names(self) -> Sequence[str]:
+            return [*super().names(), *(asked.pop() for _ in asked[:1])]  # each only once
+
+    asked = ["deleted-meanwhile"]
+    crew, views = Leaving({"bad": RUNS, "shop": RUNS}), MadeViews({"shop": busy(3)})
+    routes = [context_routes.routes(crew, views), connector_routes.routes(crew)]
+    with open_endpoint(RestSettings(0), routes, print) as door:
+        status, (bad, shop) = ask(door.port, "GET /v1/contexts/default/pipelines")
+        asked.append("another")
+        assert list(ask(door.port, "GET /connectors?expand=status")[1]) == ["bad", "shop"]
+    assert (status, bad["name"], bad["error"]) == (200, "bad", NO_CONNECTOR(name="bad").sentence)
+    assert (bad["status"], bad["tables"], bad["states"]) == ("RUNNING", 0, {"source": None, "target": None})
+    assert (shop["name"], shop["tables"], shop["error"]) == ("shop", 3, None)
 
 
 def test_an_application_is_started_and_stopped_by_its_worker(port: int) -> None:

@@ -31,8 +31,7 @@ def test_a_page_of_a_name_that_there_is_not_has_a_version() -> None:
     crew = FileConnectors({}, print)
     with closing(BoardFollower()) as boards:
         views = WorkerViews(crew, boards, begins, begins, Notifier(lambda: False, lambda *_: None, str))
-        request = Request({"type": "http", "path": "/console/p/nobody", "query_string": b"", "headers": []})
+        scope = {"type": "http", "raw_path": b"/console/p/nobody", "query_string": b"", "headers": []}
+        request = Request(scope)
         version = PageFrame(crew, views).version(request, "nobody")
-    assert isinstance(version.states, list)
-    assert version.states[-2:] == ["nobody", str(NO_CONNECTOR(name="nobody"))]
-    assert version.figures == []
+    assert version[-2:] == ("nobody", str(NO_CONNECTOR(name="nobody")))

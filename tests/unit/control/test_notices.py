@@ -1,6 +1,7 @@
 """Notices: which changes are told, once each, and how they reach a real server."""
 
 import hmac
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
 from queue import Queue
@@ -52,6 +53,10 @@ def well() -> Halves:
     return board
 
 
+def with_database(**more: object) -> Halves:
+    return both(half(databases={"shop": database(**more), "other": database()}), half())  # type: ignore[arg-type]
+
+
 def with_table(half_of: Half, **more: object) -> Halves:
     board = well()
     made = source_table(T, **more) if half_of is Half.SOURCE else target_table(**more)  # type: ignore[arg-type]
@@ -69,6 +74,8 @@ def with_table(half_of: Half, **more: object) -> Halves:
         (both(half("recovering", error=ERROR), half()), []),
         (both(half(), half(heard_ms=1)), [("failed", "target")]),
         (both(half(databases={"shop": database(lost_in_s=60)}), half()), [("at_risk", "shop")]),
+        (with_database(state="failed", error=ERROR), [("failed", "database shop")]),
+        (with_database(state="recovering", error=ERROR), []),
         (with_table(Half.SOURCE, state="failed", reason=ERROR), [("failed", T)]),
         (with_table(Half.TARGET, standing="stopped", error=ERROR), [("failed", T)]),
         (with_table(Half.TARGET, standing="stopped", error=DDL), [("unsupported_ddl", T)]),
@@ -103,6 +110,16 @@ def test_a_change_is_told_once_again_after_a_while_and_at_its_end() -> None:
     assert told({}, 1_500) == ["recovered"]
     assert told({}, 9_999) == []
     assert told(wrong, 10_000) == ["failed"]
+    assert told(wrong, 7_000) == [], "the clock was set back"
+    assert told(wrong, 8_000) == ["failed"]
+
+
+def test_a_command_to_paste_has_no_name_that_ends_it() -> None:
+    board = well()
+    board[Half.TARGET].tables["a'; rm -rf ~; '"] = target_table(dead_letters=3)
+    (error,) = conditions("shop", board, now_ms()).values()
+    command = error["hint"].replace("<pipeline.toml>", "pipeline.toml")
+    assert shlex.split(command) == ["wrackline", "letters", "list", "pipeline.toml", "a'; rm -rf ~; '"]
 
 
 def test_only_what_is_wished_is_told() -> None:

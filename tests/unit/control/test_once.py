@@ -325,6 +325,11 @@ def test_a_group_s_answer_that_is_too_old_does_not_count_and_is_removed_with_the
     assert kept[0] == b"answer-newest"
     crew.keep_answer("old", KeptAnswer(now, "d"))
     assert [key for key, value in written[1] if value is None] == [], "it is replaced"
+    crew.forget_old_answers()
+    assert written[2:] == [[(b"answer-old", None)]], "nobody has to send a key"
+    del known["old"]
+    crew.forget_old_answers()
+    assert len(written) == 3, "nothing is written for nothing"
 
 
 def test_there_is_room_again_when_old_ones_go(monkeypatch: pytest.MonkeyPatch) -> None:

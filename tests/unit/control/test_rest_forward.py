@@ -118,6 +118,14 @@ def test_where_a_connector_was_made_is_said_without_a_worker(client: Client) -> 
     assert made.headers["Location"] == "/connectors/shop"
 
 
+def test_a_header_is_sent_on_byte_by_byte(client: Client, coordinator: FakeGroup) -> None:
+    url = f"http://{HOST}:{client.port}/connectors/shop/config"
+    for value in (b"caf\xc3\xa9", b"\xe9"):  # UTF-8 and Latin-1, as programs send both
+        made = requests.put(url, json=CONFIG, headers={"If-Match": value}, timeout=10)
+        assert made.status_code == 201, made.text
+        coordinator.remove("shop")
+
+
 def test_what_only_looks_is_answered_here(
     client: Client, coordinator: FakeGroup, follower: FakeGroup
 ) -> None:

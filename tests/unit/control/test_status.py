@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from wrackline.consumers.batch.report import BatchReport, Step
 from wrackline.consumers.contract.batch_scope import BatchRange
@@ -379,6 +380,7 @@ def test_it_says_how_far_the_first_read_is_and_what_is_not_captured() -> None:
         "rows": 1234,
         "at_ms": 0,
         "empty": ["shop.public.a"],
+        "given_up": [],
     }
     here = SourcePartition("s", "shop")
     measures = TaskMeasures(0, "postgres", [here], 1, monotonic=lambda: 0.0, now_ms=lambda: NOW)
@@ -419,6 +421,32 @@ def test_the_first_read_is_the_newest_that_was_begun_for_all_tables() -> None:
     del found[ReceiptKey("shop", "s", "shop", "lost-7")]
     first = requests.first_reads(found)["shop"]
     assert (first["state"], first["empty"], first["at_ms"]) == ("succeeded", ["shop.public.t1"], 10)
+
+
+def test_a_first_read_that_failed_is_no_trouble_once_its_tables_have_come_back() -> None:
+    lines = (
+        TableProgress("shop.public.a", 5, scan=ScanStatus.SUCCEEDED),
+        TableProgress("shop.public.b", 1, scan=ScanStatus.SQL_EXCEPTION),
+    )
+    receipt = Receipt("initial", RequestState.FAILED, SnapshotKind.INCREMENTAL, 0, tables=lines)
+    read = requests.first_reads({ReceiptKey("shop", "s", "shop", "initial"): receipt})["shop"]
+    assert read["given_up"] == ["shop.public.b"]
+    left = requests.still_given_up
+    back = {**GOING, "table": "shop.public.b", "state": "streaming", "requests": [], "reason": None}
+    for not_yet in ({"state": "failed"}, {"requests": ["mine"]}, {"reason": {"code": "x"}}):
+        assert left(read["given_up"], {"shop.public.b": {**back, **not_yet}}) == ["shop.public.b"]
+    assert left(read["given_up"], {"shop.public.b": back}) == []
+
+    def line(given_up: list[str]) -> Text:
+        found = PipelineStatus("shop", {}, BUSY, None, {"shop": {**read, "given_up": given_up}})
+        return next(one for one in heads(found, StatusStyle(None, NOW)) if one.plain.startswith("rows"))
+
+    failed = "rows    shop: 2 of 2 tables read, 6 rows; failed at 1970-01-01 00:00:00Z"
+    assert line(["shop.public.b"]).plain == failed
+    assert line([]).plain == f"{failed}, and all of its tables have come back"
+    red = [any("red" in str(span.style) for span in line(left).spans) for left in (["shop.public.b"], [])]
+    assert red == [True, False]
+    assert not requests.has_come_back({**read, "given_up": [], "tables": 0}), "it was refused as a whole"
 
 
 def test_a_table_is_shown_by_its_own_name_and_found_by_any_spelling() -> None:

@@ -45,7 +45,7 @@ class World:
     """A task over two databases, its Kafka and its witness."""
 
     troubles: dict[str, list[WracklineError]] = field(default_factory=dict)  # at polls, in order
-    limits: TaskLimits = field(default_factory=lambda: TaskLimits(longest_wait=0.0))
+    limits: TaskLimits = field(default_factory=lambda: TaskLimits(longest_wait=0.0, soon=1e9))
     unheard: dict[str, list[WracklineError]] = field(default_factory=dict)  # at confirmations, in order
     recovers: threading.Event = field(default_factory=threading.Event)  # a database does
     seen: list[tuple[str, str]] = field(default_factory=list)  # database and health
@@ -53,6 +53,8 @@ class World:
     positions: dict[PositionKey, Offset] = field(default_factory=dict)
     stopping: threading.Event = field(default_factory=threading.Event)
     committing: Callable[[], None] = lambda: None
+    opening: Callable[[str], None] = lambda _: None  # a database's log; in the opening's thread
+    closing: Callable[[str], None] = lambda _: None
     reads: list[OffsetsState] = field(default_factory=list)
     commit_seconds = 0.0
 
@@ -60,7 +62,8 @@ class World:
         clock, registry, self.until = Ticking(), Registry(), until
         self.clock = clock
         databases = {partition: Database(orders(partition)) for partition in (GOOD, ODD)}
-        for database in databases.values():
+        self.databases = list(databases.values())
+        for database in self.databases:
             for number in range(ROWS):
                 database.commit(Insert({"shop": "a", "number": number}))
         source = FakeSource(databases, MarkKind.FENCE, Surroundings(clock, lambda: 0, registry.register))
@@ -104,6 +107,11 @@ class World:
                     raise world.unheard[name].pop(0)
                 super().confirm(position)
 
+            def close(self) -> None:
+                world.closing(name)
+                super().close()
+
+        world.opening(name)
         return Troubled(database, *given)  # type: ignore[arg-type]  # as the source gives them
 
     # what a publisher is
@@ -131,11 +139,11 @@ class World:
     # what a witness is
 
     def health(self, health: Health, error: Exception | None) -> None:
-        assert error is None
+        assert error is None or health is Health.RECOVERING
         self.seen.append(("task", health.value))
 
     def database(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
-        assert (error is None) == (health is Health.RUNNING)
+        assert (error is None) == (health in {Health.RUNNING, Health.STARTING})
         self.seen.append((partition.database, health.value))
         if health is Health.RECOVERING:
             self.recovers.set()
@@ -175,7 +183,7 @@ def test_a_database_that_is_away_for_a_while_holds_up_no_other_and_loses_nothing
 
 
 def test_a_database_that_needs_an_operator_is_left_and_the_others_continue() -> None:
-    limits = TaskLimits(longest_wait=1e9)
+    limits = TaskLimits(longest_wait=1e9, soon=1e9)
     world = World({"odd": [DENIED(database="odd")]}, limits, positions=start_at_zero())
     world.run(lambda one: one.rows["good"] >= ROWS and ("odd", "failed") in one.seen)
     assert world.rows == {"good": ROWS, "odd": 0}
@@ -192,7 +200,7 @@ def test_a_database_that_an_operator_has_repaired_continues_by_itself() -> None:
 def test_what_is_tried_too_often_has_failed() -> None:
     world = World(
         {"odd": [AWAY(database="odd")] * 9},
-        TaskLimits(most_tries=2, longest_wait=0.0),
+        TaskLimits(most_tries=2, longest_wait=0.0, soon=1e9),
         positions=start_at_zero(),
     )
     world.run(lambda one: ("odd", "failed") in one.seen and one.rows["good"] >= ROWS)

@@ -7,6 +7,7 @@ from math import inf
 import pytest
 
 from tests.fakes.place import Place
+from tests.fakes.source import FenceMark
 from wrackline.producers.contract.optional_parts import LogState
 from wrackline.producers.contract.steps import Fault
 from wrackline.producers.cutting import table_fault
@@ -226,3 +227,24 @@ def test_a_loss_that_is_far_away_is_not_predicted(clock: Clock) -> None:
 
 def _lost_in(measures: TaskMeasures) -> object:
     return databases_document(measures)[PARTITION.database]["lost_in_s"]
+
+
+def test_a_database_that_is_opened_again_claims_nothing_of_the_log_before(clock: Clock) -> None:
+    measures = clock.measures()
+    through = measures.figures()[PARTITION].through
+
+    def publish(lsn: int) -> None:
+        made = publication({}, 0, None)
+        measures.published([replace(made, position=Place(0, lsn))], 0.0)
+
+    measures.database(PARTITION, Health.RUNNING, None)
+    publish(50)
+    measures.database(PARTITION, Health.RECOVERING, LOST())
+    publish(60)  # the commit that ran
+    measures.log_end(PARTITION, 1_000, FenceMark("end", 5))
+    assert through.at_ms is None, "another log may be shorter"
+    measures.database(PARTITION, Health.RUNNING, None)
+    measures.log_end(PARTITION, 2_000, FenceMark("end", 6))
+    assert through.at_ms is None
+    publish(6)
+    assert through.at_ms == 2_000

@@ -324,28 +324,3 @@ def test_one_that_waits_at_the_gate_ends_too(world: FakeSourceWorld) -> None:
     readers.close()
     assert set(threading.enumerate()) <= before
     assert readers.outcomes() == []
-
-
-def test_readers_that_share_turns_read_no_more_at_once_than_these(world: FakeSourceWorld) -> None:
-    turns = threading.Semaphore(1)
-    both = [Readers(world.source, PARTITION, 1, time.monotonic, turns=turns) for _ in range(2)]
-    try:
-        both[0].begin(read("waits"))
-        until(lambda: bool(Reader.made) and turns._value == 0)
-        both[1].begin(read())
-        time.sleep(0.3)
-        assert both[1].outcomes() == [], "the first one reads"
-        Reader.made[0].give_up()
-        assert isinstance(outcome(both[0]), FailureOutcome)
-        assert isinstance(outcome(both[1]), ChunkOutcome)
-    finally:
-        for readers in both:
-            readers.close()
-
-
-def test_a_reader_that_waits_for_its_turn_ends_when_it_is_closed(world: FakeSourceWorld) -> None:
-    readers = Readers(world.source, PARTITION, 1, time.monotonic, turns=threading.Semaphore(0))
-    readers.begin(read())
-    until(lambda: bool(Reader.made))
-    readers.close()
-    assert not any(thread.is_alive() for thread in readers._threads)

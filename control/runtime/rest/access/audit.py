@@ -2,10 +2,10 @@
 
 In: an application, and what keeps entries.  Out: the same.  It stands behind the hop to a group's
 coordinator, so a write is kept once, where it is done.  Neither a query nor a body is kept: they may contain
-secrets.
+secrets.  A route whose path does not say which pipelines it is about names them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,7 +15,14 @@ from wrackline.control.runtime.rest.access.roles import ROLES, Role, route_of
 from wrackline.schemas.redaction import shown_name
 
 AuditEntry = dict[str, Any]
+_ABOUT: Final = "audit.about"  # of a request's scope
+_MOST: Final = 50  # pipelines that are named
 NOBODY: Final = "(no log-in)"
+
+
+def say_about(scope: Scope, pipelines: Sequence[str]) -> None:
+    """Have the entry of a write name these pipelines."""
+    scope[_ABOUT] = pipelines
 
 
 class Audit:
@@ -51,5 +58,9 @@ def _writes(method: str, path: str) -> bool:
 def _entry(scope: Scope, status: int) -> AuditEntry:
     user = scope.get("user")
     by, what = NOBODY if user is None else str(user.name), f"{scope['method']} {shown_name(scope['path'])}"
+    about = [shown_name(name) for name in scope.get(_ABOUT, ())]
+    if about:
+        more = f" and {len(about) - _MOST:,} more" if len(about) > _MOST else ""
+        what += f" of {', '.join(about[:_MOST])}{more}"
     told = {"by": by, "what": what, "status": status}
     return {"ts_ms": now_ms(), "level": "info", "event": "write", "line": f"{by}: {what}: {status}", **told}

@@ -301,8 +301,8 @@ def _address(scope: Scope) -> str:
 
 def _to_login(scope: Scope) -> RedirectResponse:
     """Send a browser to the log-in, and from there back to the page that it asked for."""
-    query = scope["query_string"].decode("latin-1")
-    asked = scope["path"] + (f"?{query}" if query else "")
+    path, query = (scope[part].decode("latin-1") for part in ("raw_path", "query_string"))
+    asked = f"{path}?{query}" if query else path
     back = f"?next={quote(asked, safe='')}" if scope["method"] == "GET" else ""
     return RedirectResponse(LOGIN_PAGE + back, 303, {"cache-control": "no-store"})
 

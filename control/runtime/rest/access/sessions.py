@@ -16,8 +16,9 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import Final
+
+from starlette.requests import cookie_parser
 
 from wrackline.control.runtime.rest.access.users_file import User, Users
 from wrackline.control.runtime.rest.model.shared_sessions import SharedSessions
@@ -66,11 +67,8 @@ class Sessions:
 
     def read(self, sent: str, users: Users) -> Session | None:
         """Return the session of a request's cookies; None: there is none that counts."""
-        try:
-            found = SimpleCookie(sent).get(self.cookie)
-        except CookieError:
-            return None
-        parts = None if found is None else _FORM.fullmatch(found.value)
+        # another program on this host may set cookies of any form, which come along
+        parts = _FORM.fullmatch(cookie_parser(sent).get(self.cookie, ""))
         user = None if parts is None else users.named.get(parts[1])
         if parts is None or user is None or user.password is None:
             return None

@@ -20,7 +20,7 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from wrackline.control.runtime.board.board_summary import PipelineHistory
+from wrackline.control.runtime.board.board_summary import PipelineHistory, PipelineSummary, summarise
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.contexts.metrics_document import metrics_document
 from wrackline.control.runtime.rest.contexts.namespaces import namespace_check
@@ -33,11 +33,12 @@ from wrackline.control.runtime.rest.contexts.state_document import (
 )
 from wrackline.control.runtime.rest.model.answer import Answer
 from wrackline.control.runtime.rest.model.body import json_of
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, Connectors, WritableConnectors
 from wrackline.control.runtime.rest.model.sent_positions import ALTERED, NOT_OFFSETS
 from wrackline.control.runtime.rest.model.sent_settings import MOST, read_object
 from wrackline.control.runtime.rest.routes.connector_routes import BY_FILE
-from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
 from wrackline.schemas.redaction import shown_name
 
@@ -121,7 +122,8 @@ def _add_states(made: APIRouter, crew: Connectors, states: "_States", check: Any
     def pipelines(ns: str) -> Response:
         """List all pipelines."""
         check(ns)
-        return Answer([states.line(name) for name in sorted(crew.names())])
+        lines = map(states.line, sorted(crew.names()))
+        return Answer([line for line in lines if line is not None])
 
     @made.get("/contexts/{ns}/pipelines/{name}/state")
     def state(ns: str, name: str) -> Response:
@@ -176,28 +178,41 @@ class _States:
         with self._board(name) as board:
             return metrics_document(board.followed.target, board.halves, now_ms())
 
-    def line(self, name: str) -> dict[str, Any]:
-        standing = self._crew.standing(name)
-        with self._board(name) as board:
-            summary, kinds = board.history.newest(board.halves, now_ms()), board.followed
-            return {
-                "name": name,
-                "source": kinds.kind,
-                "target": kinds.target,
-                "status": standing.state.value,
-                "states": {half.value: state and state.value for half, state in summary.states.items()},
-                "silent": sorted(half.value for half in summary.silent),
-                "tables": summary.tables,
-                "tablesSnapshotting": summary.reading,
-                "tablesFailing": summary.wrong,
-                "freshness_ms": summary.late_ms,
-                "error": None if summary.error is None else summary.error["sentence"],
-            }
+    def line(self, name: str) -> dict[str, Any] | None:
+        """Return a pipeline's line; None: it was deleted meanwhile."""
+        try:
+            with self._board(name) as board:
+                kinds, summary = board.followed, board.history.newest(board.halves, now_ms())
+                return _line(name, self._crew.standing(name), kinds.kind, kinds.target, summary)
+        except WracklineError as error:  # one whose settings are no longer good keeps no other from the list
+            if name not in self._crew.names():
+                return None
+            nothing = summarise({half: HalfBoard() for half in Half}, now_ms())
+            unread = _line(name, self._crew.standing(name), "", None, nothing)
+            return {**unread, "error": error.sentence}
 
     def _board(self, name: str) -> AbstractContextManager[KnownBoard]:
         if name not in self._crew.names():
             raise NO_CONNECTOR(name=shown_name(name))
         return self._boards.board(name)
+
+
+def _line(
+    name: str, standing: ConnectorState, kind: str, target: str | None, summary: PipelineSummary
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "source": kind,
+        "target": target,
+        "status": standing.state.value,
+        "states": {half.value: state and state.value for half, state in summary.states.items()},
+        "silent": sorted(half.value for half in summary.silent),
+        "tables": summary.tables,
+        "tablesSnapshotting": summary.reading,
+        "tablesFailing": summary.wrong,
+        "freshness_ms": summary.late_ms,
+        "error": None if summary.error is None else summary.error["sentence"],
+    }
 
 
 class _Positions:

@@ -14,7 +14,7 @@ NO_NAMESPACE = define(
     "rest.no_namespace",
     Definite,
     "there is no namespace {name}",
-    hint="name one of those that there are: {known}",
+    hint="use one of these: {known}",
 )
 
 

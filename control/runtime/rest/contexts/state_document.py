@@ -57,8 +57,8 @@ class TableLines:
     """
 
     def __init__(self, words: StateWords) -> None:
-        self._words, self._lines = words, dict[str, _TableLine]()
-        self._of_target: Document | None = None
+        self._words = words
+        self._known: tuple[Document | None, Mapping[str, _TableLine]] = None, {}  # the target's error, lines
 
     def json(
         self, halves: Mapping[Half, HalfBoard], of_target: Document | None, at_ms: int
@@ -66,7 +66,8 @@ class TableLines:
         """Return the list of tables."""
         sources, target = halves[Half.SOURCE].tables, halves[Half.TARGET]
         targets, through = target.tables, target.report.get("through_ms")
-        before = self._lines if of_target == self._of_target else {}
+        of_lines, lines = self._known  # as one: a caller on another thread may put others in their place
+        before = lines if of_target == of_lines else {}
         now, parts = dict[str, _TableLine](), list[bytes]()
         shared = b"null}" if through is None else b"%d}" % max(0, at_ms - through)
         for key in sorted(sources.keys() | targets.keys()):
@@ -78,7 +79,7 @@ class TableLines:
                 parts.append(line[2] + shared)
             elif line[2]:
                 parts.append(line[2] + orjson.dumps(late_ms(target, key, at_ms)) + b"}")
-        self._lines, self._of_target = now, of_target
+        self._known = of_target, now
         return orjson.Fragment(b"[" + b",".join(parts) + b"]")
 
     def _line(

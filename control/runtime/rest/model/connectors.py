@@ -22,7 +22,7 @@ NO_CONNECTOR = define(
     "rest.no_connector",
     Definite,
     "Connector {name} not found",  # the sentence is Connect's
-    hint="those that there are: wrackline connectors; by REST: GET /connectors",
+    hint="list the connectors: wrackline connectors; over REST: GET /connectors",
 )
 NO_TASK = define(
     "rest.no_task",

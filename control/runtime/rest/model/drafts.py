@@ -27,7 +27,7 @@ NO_DRAFT = define(
     "draft.not_found",
     Definite,
     "there is no draft {draft}",
-    hint="those that there are: wrackline draft list; by REST: GET /v1/contexts/default/drafts",
+    hint="list the drafts: wrackline draft list; over REST: GET /v1/contexts/default/drafts",
 )
 BAD_ID = define(
     "draft.bad_id",

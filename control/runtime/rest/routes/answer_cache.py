@@ -24,7 +24,7 @@ STILL = define(
     "rest.still_looking",
     Transient,
     "there is no answer after {seconds:.0f} s",
-    hint="ask again: the search continues, and its answer is kept for a while",
+    hint="ask again in some seconds: the servers are still being asked, and their answer is kept for you",
 )
 BUSY = define(
     "rest.busy",

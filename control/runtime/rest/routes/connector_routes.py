@@ -13,7 +13,8 @@ group `write_routes.py` does; a worker that was started with files has its conne
 the request with 405.
 """
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -22,7 +23,7 @@ from wrackline.control.runtime.rest.model.answer import Answer
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, NO_TASK, Connectors
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
-from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.redaction import shown_name
 
 BY_FILE = define(
@@ -63,12 +64,7 @@ def _add_reads(made: APIRouter, crew: Connectors) -> None:
         """Name the pipelines, or describe all of them."""
         if expand is None:
             return Answer(sorted(crew.names()))
-        found = {name: crew.standing(name) for name in sorted(crew.names())}
-        parts = {
-            "info": lambda name: connect_documents.info(name, crew.config(name), found[name]),
-            "status": lambda name: connect_documents.status(name, found[name], crew.worker),
-        }
-        return Answer({name: {part: parts[part](name) for part in expand if part in parts} for name in found})
+        return Answer(_expanded(crew, expand))
 
     @made.get("/{name}")
     def info(name: str) -> Response:
@@ -110,6 +106,24 @@ def _add_reads(made: APIRouter, crew: Connectors) -> None:
         """Show its positions."""
         _state_of(crew, name)
         return Answer(connect_documents.offsets(crew.offsets(name)))
+
+
+def _expanded(crew: Connectors, wanted: Sequence[str]) -> dict[str, Any]:
+    """Describe all pipelines; one that is deleted meanwhile is left out."""
+    found = {}
+    for name in sorted(crew.names()):
+        try:
+            standing = crew.standing(name)
+            parts = {
+                "info": connect_documents.info(name, crew.config(name), standing) if "info" in wanted else {},
+                "status": connect_documents.status(name, standing, crew.worker),
+            }
+        except WracklineError:
+            if name in crew.names():
+                raise
+            continue
+        found[name] = {part: parts[part] for part in wanted if part in parts}
+    return found
 
 
 def _add_task_reads(made: APIRouter, crew: Connectors) -> None:

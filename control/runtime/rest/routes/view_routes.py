@@ -11,9 +11,12 @@ nothing there; a trial removes what it wrote.  It is made once at a time for eac
 valid for a while.
 """
 
+from asyncio import to_thread
 from collections.abc import Container, Mapping
+from functools import cached_property
 from typing import Any, Final, Protocol
 
+import orjson
 from fastapi import APIRouter, Response
 
 from wrackline.control.runtime.ground.times import now_ms
@@ -51,25 +54,44 @@ class PipelineViews(Protocol):
         ...
 
 
+class _WrittenStatus:
+    """A status as JSON, written once: that of ten thousand tables is longer than others can wait."""
+
+    def __init__(self, status: PipelineStatus) -> None:
+        self._status = status
+
+    @cached_property
+    def tables(self) -> bytes:
+        return orjson.dumps(tables_document(self._status))
+
+    @cached_property
+    def lag(self) -> bytes:
+        return orjson.dumps(lag_document(self._status))
+
+
 def routes(looks: PipelineViews, once: AnswerCache | None = None) -> APIRouter:
     """Make the routes."""
     made = APIRouter(prefix="/connectors/{name}", default_response_class=Answer)
     asked = once or AnswerCache()
 
-    async def status_of(name: str) -> PipelineStatus:
+    async def status_of(name: str) -> _WrittenStatus:
         _refuse_unknown(looks, name)
-        found: PipelineStatus = await asked.answer(("status", name), lambda: looks.status(name), _STATUS_S)
+        found: _WrittenStatus = await asked.answer(
+            ("status", name), lambda: _WrittenStatus(looks.status(name)), _STATUS_S
+        )
         return found
 
     @made.get("/tables")
     async def tables_of(name: str) -> Response:
         """Return the state of each table on both sides."""
-        return Answer(tables_document(await status_of(name)))
+        status = await status_of(name)
+        return Response(await to_thread(lambda: status.tables), media_type=Answer.media_type)
 
     @made.get("/lag")
     async def lag_of(name: str) -> Response:
         """Return how far Kafka is behind the database, and the target behind Kafka."""
-        return Answer(lag_document(await status_of(name)))
+        status = await status_of(name)
+        return Response(await to_thread(lambda: status.lag), media_type=Answer.media_type)
 
     @made.get("/slo")
     async def slo_of(name: str, table: str = "") -> Response:

@@ -222,11 +222,12 @@ def _write_request(request: Request, host: str, body: bytes) -> tuple[h11.Connec
     query: bytes = request.scope["query_string"]
     target: bytes = request.scope["raw_path"] + (b"?" + query if query else b"")
     names = _SENT_OF_A_PAGE if request.url.path.startswith(_PAGES) else _SENT
-    headers = {name: request.headers[name] for name in names if name in request.headers}
+    given = {name: request.headers[name] for name in names if name in request.headers}
     own = {"host": host, "content-length": str(len(body)), MARK: "1", "connection": "close"}
+    headers = [(name.encode(), value.encode("latin-1")) for name, value in {**given, **own}.items()]
     asked = h11.Connection(h11.CLIENT)
     pieces = (
-        h11.Request(method=request.method, target=target, headers=list({**headers, **own}.items())),
+        h11.Request(method=request.method, target=target, headers=headers),
         h11.Data(body),
         h11.EndOfMessage(),
     )

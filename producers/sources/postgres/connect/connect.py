@@ -28,7 +28,7 @@ NO_ENCODING = define(
     " would permanently stop the log for all tables",
     hint="copy it into a database with an encoding; if its text is known to be LATIN1, for example:"
     " createdb --template=template0 --encoding=UTF8 {copy}; pg_dump --encoding=LATIN1 -d {dump} | psql -d"
-    " {copy}; then name the new database: database.dbname",
+    " {copy}; then name the new database: {setting}",
 )
 
 _SESSION = {
@@ -45,6 +45,7 @@ _SESSION = {
 # of the role's path; and a policy is an error, not a read of some of the rows by another user's function.
 _GUARDED = {"search_path": "pg_catalog,pg_temp", "row_security": "off"}
 _READ_ONLY = {"default_transaction_read_only": "on"}
+_WARNS = {"client_min_messages": "warning"}  # else nothing says that the server skips a publication
 
 
 class PgServer:
@@ -52,6 +53,7 @@ class PgServer:
 
     def __init__(self, settings: Values) -> None:
         self.database = settings.text("database.dbname")
+        self._setting = "database.dbname" if settings["database.names"] is None else "database.names"
         self._fields = libpq.fields(settings, "database") | {
             "application_name": f"wrackline {settings.text('topic.prefix')}",
             "tcp_user_timeout": str(settings.integer("wal.receiver.timeout.ms")),
@@ -69,7 +71,7 @@ class PgServer:
         except psycopg.OperationalError as exc:
             reason = str(exc)
         else:
-            return _with_an_encoding(made)
+            return self._with_an_encoding(made)
         raise self._refused(reason)  # out here, without the driver's frames, which contain the password
 
     def guarded(self, *, of_the_user: bool = False, reads_only: bool = False) -> TimedConnection:
@@ -86,7 +88,7 @@ class PgServer:
         except psycopg.OperationalError as exc:
             reason = str(exc)
         else:
-            return _with_an_encoding(made)
+            return self._with_an_encoding(made)
         raise self._refused(reason)
 
     def money_digits(self) -> int:
@@ -101,7 +103,8 @@ class PgServer:
 
     def replicate(self) -> pq.abc.PGconn:
         """Open a connection for START_REPLICATION."""
-        steps = generators.connect(self._conninfo(replication="database"))
+        options = _options(_SESSION | _GUARDED | _WARNS)
+        steps = generators.connect(self._conninfo(replication="database", options=options))
         try:
             stream: pq.abc.PGconn = waiting.wait_conn(steps, interval=0.1, timeout=libpq.CONNECT_LIMIT_S)
         except psycopg.OperationalError as exc:
@@ -122,7 +125,17 @@ class PgServer:
             fields["port"],
             fields["user"],
             self.database,
+            self._setting,
         )
+
+    def _with_an_encoding(self, connection: C) -> C:
+        """Refuse a database of SQL_ASCII: the server sends its bytes only until one of them is not UTF-8."""
+        if connection.info.parameter_status("server_encoding") != "SQL_ASCII":
+            return connection
+        name = connection.info.dbname
+        connection.close()
+        copy, dump = shlex.quote(f"{name}_utf8"), shlex.quote(name)
+        raise NO_ENCODING(database=name, copy=copy, dump=dump, setting=self._setting)
 
 
 def as_the_user(connection: Connection) -> None:
@@ -135,12 +148,3 @@ def as_the_user(connection: Connection) -> None:
 
 def _options(session: Mapping[str, str]) -> str:
     return " ".join(f"-c {name}={value.replace(' ', '')}" for name, value in session.items())
-
-
-def _with_an_encoding(connection: C) -> C:
-    """Refuse a database of SQL_ASCII: the server sends its bytes only until one of them is not UTF-8."""
-    if connection.info.parameter_status("server_encoding") != "SQL_ASCII":
-        return connection
-    name = connection.info.dbname
-    connection.close()
-    raise NO_ENCODING(database=name, copy=shlex.quote(f"{name}_utf8"), dump=shlex.quote(name))

@@ -91,7 +91,7 @@ _LOGIN_FIXES = {
     'FATAL: role "': "as a superuser: CREATE ROLE {user} LOGIN REPLICATION",
     "is not currently accepting connections": "as a superuser: ALTER DATABASE {database}"
     " ALLOW_CONNECTIONS true",
-    'FATAL: database "': "correct database.dbname; to list the databases: psql -l",
+    'FATAL: database "': "correct {setting}; to list the databases: psql -l",
 }
 _WORDS: Mapping[str, tuple[ErrorCode, str]] = {
     "to start WAL sender": (REPLICATION_REFUSED, ""),
@@ -103,8 +103,8 @@ _WORDS: Mapping[str, tuple[ErrorCode, str]] = {
 }
 
 
-def refusal(reason: str, host: str, port: str, user: str, database: str) -> WracklineError:
-    """Say what a refused connection means; `reason` has been cleaned of secrets."""
+def refusal(reason: str, host: str, port: str, user: str, database: str, setting: str) -> WracklineError:
+    """Say what a refused connection means; `setting` names the database, `reason` is clean of secrets."""
     code, fix = first_match(_WORDS, reason) or (UNREACHABLE, "")
     return code.fill(
         {
@@ -113,7 +113,7 @@ def refusal(reason: str, host: str, port: str, user: str, database: str) -> Wrac
             "port": port,
             "user": user if code is LOGIN_REFUSED else identifier(user),
             "database": database,
-            "fix": fix.format(user=identifier(user), database=identifier(database)),
+            "fix": fix.format(user=identifier(user), database=identifier(database), setting=setting),
             "psql": psql(host=host, port=port, dbname=database, user=user),
         }
     )

@@ -26,13 +26,20 @@ def identifier(name: str) -> str:
 def slot_name(settings: Values, saved: Mapping[str, object] | None = None) -> str:
     """Return the slot of the settings, else of the saved position, else the pipeline's own.
 
-    Of a pipeline of several databases: that of the saved position, else one that ends with the database.
+    Of a pipeline of several databases: that of the saved position, else one that ends with the database.  A
+    pipeline that reads only one of them from now on keeps that slot: no other has the rest of the log.
     """
     given, kept = settings["slot.name"], (saved or {}).get("slot")
     if settings["database.names"] is None:
-        return str(given or kept or own_slot(settings.text("name")))
-    whose = f"{settings.text('name')}/{settings.text('database.dbname')}"
+        was_of_several = is_of_several(str(kept), settings.text("name"), settings.text("database.dbname"))
+        return str(kept if was_of_several else given or kept or own_slot(settings.text("name")))
+    whose = _of_several(settings.text("name"), settings.text("database.dbname"))
     return str(kept) if kept else own_slot(whose, "wrackline_" if given is None else f"{given}_")
+
+
+def is_of_several(slot: str, pipeline: str, database: str) -> bool:
+    """Whether it is the slot of this database in a pipeline of several, whatever it begins with."""
+    return slot.endswith(_checksum(_of_several(pipeline, database)))
 
 
 def own_slot(pipeline: str, begins: str = "wrackline_") -> str:
@@ -41,8 +48,16 @@ def own_slot(pipeline: str, begins: str = "wrackline_") -> str:
     plain = made == f"{begins}{pipeline}" and not _LIKE_A_CHECKSUM.search(made)
     if plain and len(made) <= _LONGEST_SLOT:
         return made
-    told_apart = f"_{zlib.crc32(pipeline.encode()):08x}"
+    told_apart = _checksum(pipeline)
     return made[: _LONGEST_SLOT - len(told_apart)] + told_apart
+
+
+def _of_several(pipeline: str, database: str) -> str:
+    return f"{pipeline}/{database}"
+
+
+def _checksum(pipeline: str) -> str:
+    return f"_{zlib.crc32(pipeline.encode()):08x}"
 
 
 def literal(text: str) -> str:

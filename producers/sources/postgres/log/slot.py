@@ -5,6 +5,7 @@ an earlier owner of ours still holds is taken from it: the caller that opens the
 that owner at Kafka, and a frozen owner would hold the slot until `wal_sender_timeout`.
 """
 
+import re
 from typing import NamedTuple
 
 import psycopg
@@ -73,6 +74,14 @@ WAL_MISSING = define(
     hint="drop the slot: SELECT pg_drop_replication_slot('{slot}'); then start over:"
     " wrackline offsets reset <pipeline.toml>, and the next start reads all rows",
 )
+PUBLICATION_LATE = define(
+    "pg.publication_late",
+    Definite,
+    "the server can't send what was written after {position}, because publication {publication} did not exist"
+    " then: it was dropped and created again, or publication.name names another one",
+    hint="drop the slot: SELECT pg_drop_replication_slot('{slot}'); then start over:"
+    " wrackline offsets reset <pipeline.toml>, and the next start reads all rows",
+)
 LOG_UNREADABLE = define(
     "pg.log_unreadable",
     Definite,
@@ -84,6 +93,8 @@ LOG_UNREADABLE = define(
 )
 
 FAILOVER_SINCE = 170_000
+_UNSENDABLE = frozenset({WAL_MISSING.code, PUBLICATION_LATE.code})  # though the slot itself is sound
+_PUBLICATION = re.compile(r'publication "(.*)"')
 MOST_WAIT_MS = 60_000  # for the transactions that are open when a slot is made
 _OLDEST = """
 SELECT l.pid, p.gid FROM pg_locks l LEFT JOIN pg_prepared_xacts p ON p.transaction = l.transactionid
@@ -140,13 +151,13 @@ def ensure_slot(
 
 def is_log_lost(error: WracklineError) -> bool:
     """Whether an error says that the log does not continue where it was left."""
-    return error.code in LOST or error.code == WAL_MISSING.code
+    return error.code in LOST or error.code in _UNSENDABLE
 
 
 def drop_lost_slot(connection: Connection, slot: str, error: WracklineError) -> None:
     """Drop a slot whose log can no longer be read; a readable slot stays, at any position."""
     row = _wait_for_free(connection, slot)
-    if row is not None and (row.lost is not None or error.code == WAL_MISSING.code):
+    if row is not None and (row.lost is not None or error.code in _UNSENDABLE):
         connection.execute("SELECT pg_drop_replication_slot(%s)", [slot])
 
 
@@ -216,7 +227,7 @@ def log_refused(slot: str, sqlstate: str, reason: str, position: int) -> Wrackli
         case "55006":  # object_in_use
             return SLOT_BUSY(slot=slot, pid=_pid_in(reason), who="somebody")
         case "42704":  # undefined_object
-            return SLOT_MISSING(slot=slot, position=place) if slot in reason else None
+            return _undefined(slot, reason, position)
         case "55000":  # object_not_in_prerequisite_state
             return slot_lost(slot, reason, position)
         case "58P01":  # undefined_file
@@ -225,6 +236,19 @@ def log_refused(slot: str, sqlstate: str, reason: str, position: int) -> Wrackli
             return LOG_UNREADABLE(slot=slot, position=place, state=value)
         case _:
             return None
+
+
+def publication_late(slot: str, reason: str, position: int) -> WracklineError:
+    """Return the error that a publication is younger than the log; the server's words name it."""
+    found = _PUBLICATION.search(reason)
+    name = identifier(found[1]) if found else "of the settings"
+    return PUBLICATION_LATE(slot=slot, publication=name, position=lsn_text(position))
+
+
+def _undefined(slot: str, reason: str, position: int) -> WracklineError | None:
+    if _PUBLICATION.search(reason):  # beside it the server names the slot too
+        return publication_late(slot, reason, position)
+    return SLOT_MISSING(slot=slot, position=lsn_text(position)) if slot in reason else None
 
 
 def _wait_for_free(connection: Connection, slot: str) -> SlotRow | None:

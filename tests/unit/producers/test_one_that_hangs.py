@@ -1,0 +1,142 @@
+"""A database that does not answer keeps none of the others waiting: heartbeats, looks at logs, questions."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import cast
+
+import pytest
+
+from tests.fakes.source import FenceMark
+from tests.unit.producers.test_lanes_sessions import wait_for
+from wrackline.producers.contract.optional_parts import LogState
+from wrackline.producers.contract.row_chunks import Mark
+from wrackline.producers.contract.source_plugin import Source
+from wrackline.producers.contract.steps import Position
+from wrackline.producers.observe.log_lag_poller import poll_logs
+from wrackline.producers.task import background
+from wrackline.producers.task.background import ask_each
+from wrackline.producers.task.heartbeat_loop import run_heartbeats
+from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.tables.table import SourcePartition
+
+AWAY = define("test.hung_away", Transient, "{database} is away", hint="wait")
+HANGS, *OTHERS = PARTITIONS = [SourcePartition("server", name) for name in ("a", "b", "c")]
+
+
+class Server:
+    """Databases, of which the first answers only when it may."""
+
+    def __init__(self) -> None:
+        self.answers = threading.Event()
+        self.asked: Counter[SourcePartition] = Counter()
+        self.at_once: Counter[SourcePartition] = Counter()
+        self.most_at_once = 0
+
+    def ask(self, partition: SourcePartition) -> None:
+        self.asked[partition] += 1
+        self.at_once[partition] += 1
+        self.most_at_once = max(self.most_at_once, self.at_once[partition])
+        if partition == HANGS:
+            assert self.answers.wait(20)
+        self.at_once[partition] -= 1
+
+    def answer(self, partition: SourcePartition) -> str:
+        self.ask(partition)
+        return partition.database
+
+    # what a source is
+
+    def partitions(self) -> list[SourcePartition]:
+        return PARTITIONS
+
+    def beat(self, partition: SourcePartition) -> None:
+        self.ask(partition)
+
+    def log_end(self, partition: SourcePartition) -> Mark:
+        self.ask(partition)
+        return FenceMark("end", 1)
+
+
+class Watcher:
+    def confirmed(self, partition: SourcePartition) -> Position | None:
+        raise AssertionError(f"nobody asks for what is kept of {partition}")
+
+    def log_state(self, partition: SourcePartition, log: LogState | None) -> None:
+        raise AssertionError(f"{log} of {partition}")
+
+    def log_end(self, partition: SourcePartition, at_ms: int, end: Mark) -> None:
+        """It is asked for."""
+
+
+@contextmanager
+def beats(server: Server) -> Iterator[None]:
+    with run_heartbeats(
+        cast("Source", server),
+        PARTITIONS,
+        lambda _: 0.0,
+        0.001,
+        clock=time.monotonic,
+        tell=lambda error: pytest.fail(str(error)),
+    ):
+        yield
+
+
+@contextmanager
+def looks(server: Server) -> Iterator[None]:
+    with poll_logs(cast("Source", server), Watcher(), lambda: 0, every=0.001):
+        yield
+
+
+@pytest.mark.parametrize("rounds", [beats, looks])
+def test_the_others_are_asked_again_and_again(
+    rounds: Callable[[Server], AbstractContextManager[None]],
+) -> None:
+    server = Server()
+    with rounds(server):
+        wait_for(lambda: min(server.asked[one] for one in OTHERS) >= 5 and server.asked[HANGS] > 0)
+        assert server.asked[HANGS] == 1
+        server.answers.set()
+    assert server.most_at_once == 1, "each is asked by one thread at a time"
+
+
+def test_answers_are_there_without_the_one_that_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "_SILENCE_S", 0.1)
+    server = Server()
+    answers = ask_each(server.answer, PARTITIONS, "ask")
+    assert [answer.done() for answer in answers.values()] == [False, True, True]
+    assert [answers[one].result() for one in OTHERS] == ["b", "c"]
+    server.answers.set()
+    assert answers[HANGS].result(10) == "a"
+
+
+def test_an_error_is_the_answer_of_one_and_the_only_one_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(background, "_SILENCE_S", 0.0)
+    server = Server()
+    timer = threading.Timer(0.1, server.answers.set)
+    timer.start()
+    assert ask_each(server.answer, [HANGS], "ask")[HANGS].result(0) == "a"
+
+    def refuse(partition: SourcePartition) -> str:
+        raise AWAY(database=partition.database)
+
+    with pytest.raises(Transient):
+        ask_each(refuse, [HANGS], "ask")[HANGS].result(0)
+
+
+def test_threads_are_few_however_many_are_asked() -> None:
+    names, lock = set[str](), threading.Lock()
+
+    def ask(number: int) -> int:
+        with lock:
+            names.add(str(threading.get_ident()))
+        time.sleep(0.001)
+        return number
+
+    answers = ask_each(ask, range(100), "ask")
+    assert sum(answer.result() for answer in answers.values()) == 4950
+    assert len(names) <= 8
