@@ -57,8 +57,9 @@ DEAL_PASSED = define(
     Definite,
     "the databases of {connector} were dealt again since this task was started: deal {newest} is valid, and"
     " this is a task of deal {ours}",
-    hint="nobody has to act if its worker has new settings; else two workers run {connector}, or the clock of"
-    " this machine is late: stop one of them, or set the clock",
+    hint="nobody has to act if its worker has new settings; else it was started elsewhere too, or the clock"
+    " of this machine is late: stop the other one, or set the clock; then start the worker again, or in a"
+    " group send its settings again: PUT /connectors/{connector}/config",
 )
 DEAL_DIFFERS = define(
     "offsets.deal_differs",

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
+from wrackline.control.cli.terminal.status_text import StatusStyle, heads
 from wrackline.control.console.pipeline_page import pipeline_page
 from wrackline.control.console.pipelines_page import ListedPipeline
 from wrackline.control.console.table_layout import TableChoice, table_layout
@@ -89,6 +90,12 @@ def test_a_failed_task_is_the_trouble_of_its_databases_and_of_no_other() -> None
     status = pipeline_status("shop", halves, NOW, has_target=False)
     assert status.exit is not Exit.OK
     assert (summarise(halves, NOW).error or {})["code"] == "pg.unreachable"
+    shown = [line.plain for line in heads(status, StatusStyle(None, NOW))]
+    assert [line for line in shown if line.startswith("task")] == [
+        "task 0  running: a, pid 0 on ",
+        "task 1  failed: b, pid 0 on ",
+    ]
+    assert any("failed: " in line and "away" in line for line in shown), "below its database"
     both = source(board(report("failed", "a", error=ERROR), report("failed", "b", error=ERROR)))
     assert (both.state, both.report["error"]["code"]) == (HalfState.FAILED, "pg.unreachable")
 
