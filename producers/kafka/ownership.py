@@ -35,13 +35,14 @@ from wrackline.producers.kafka.takeover import (
     LookStep,
     by_database,
     database_of,
+    fold_partitions,
     newest_generation,
     take_over,
 )
 from wrackline.producers.kafka.transactor import OffsetsSlot, Transactor
 from wrackline.schemas.errors import Definite, Transient, define
 from wrackline.schemas.kafka import offsets_records
-from wrackline.schemas.kafka.offset_replay import OffsetsState, replay
+from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.offsets_records import (
     OUTSIDE_ANY_TRANSACTION,
     BeginRecord,
@@ -115,7 +116,9 @@ class Ownership:
                     step = next(steps) if answer is None else steps.send(answer)
                 except StopIteration as end:
                     adopted: Adoption = end.value
-                    return GenerationClaim(adopted.generation, replay(adopted.records))
+                    return GenerationClaim(
+                        adopted.generation, fold_partitions(self._connector, adopted.records)
+                    )
                 answer = []
                 match step:
                     case LookStep(task):
@@ -163,7 +166,7 @@ class Ownership:
             past = () if whole else [record for _, record in self.history()]
             # a broken record may have hidden the newest
             generation = 1 + newest_generation([*records, *past])
-            state = replay(records)
+            state = fold_partitions(self._connector, records)
             changes = edit(state, generation)
             if not changes and not any(broken.values()):
                 self._see_that_none_was_lost(past)
@@ -183,8 +186,8 @@ class Ownership:
 
         `over_broken`: without the records that can't be read.
         """
-        read = self._read_all()
-        return replay(one for of in read for one in of.sound(over_broken=over_broken))
+        records = [one for of in self._read_all() for one in of.sound(over_broken=over_broken)]
+        return fold_partitions(self._connector, records)
 
     def history(self) -> list[tuple[int, OffsetsRecord]]:
         """Return the positions in the history, each with its time in milliseconds, oldest first."""

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from wrackline.schemas.errors import Definite, Transient, define
 from wrackline.schemas.kafka import offsets_records
-from wrackline.schemas.kafka.offset_replay import replay
+from wrackline.schemas.kafka.offset_replay import OffsetsState, replay
 from wrackline.schemas.kafka.offsets_records import (
     OUTSIDE_ANY_TRANSACTION,
     BeginRecord,
@@ -253,6 +253,21 @@ def by_database(connector: str, records: Iterable[OffsetsRecord]) -> Mapping[Dat
             if database not in found or home_age(home) > home_age(found[database]):
                 found[database] = home
     return found
+
+
+def fold_partitions(connector: str, records: Sequence[OffsetsRecord]) -> OffsetsState:
+    """Return what the records add up to; of several partitions, each database as it is at home."""
+    if len({record.place.partition for record in records}) <= 1:
+        return replay(records)
+    homes = by_database(connector, records).values()
+    positions: dict[PositionKey, Offset] = {}
+    tables: dict[TableKey, SavedTableState] = {}
+    for key, value in (one for home in homes for one in home.records.items()):
+        if isinstance(key, PositionKey) and isinstance(value, Offset):
+            positions[key] = value
+        elif isinstance(key, TableKey) and isinstance(value, SavedTableState):
+            tables[key] = value
+    return OffsetsState(positions, tables, ())
 
 
 def home_age(home: Home) -> int:

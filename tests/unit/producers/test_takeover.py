@@ -1,6 +1,7 @@
 """A task whose deal has passed ends before it disturbs anybody; one that waits for nobody has few steps."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from wrackline.producers.kafka.takeover import (
     HistoryStep,
     LookStep,
     Step,
+    fold_partitions,
     take_over,
 )
 from wrackline.schemas.errors import WracklineError
@@ -22,6 +24,7 @@ from wrackline.schemas.kafka.offsets_records import (
     OffsetsRecord,
     PositionKey,
     RecordPlace,
+    SavedTableState,
     begin_key,
     canonical_json,
     deal_key,
@@ -29,9 +32,10 @@ from wrackline.schemas.kafka.offsets_records import (
     key_bytes,
     parse,
     position_key,
+    table_key,
 )
 from wrackline.schemas.pipelines.deal import Deal, TaskShare, shares_of
-from wrackline.schemas.tables.table import SourcePartition
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 NAMES = ("a", "b", "c")
 OURS = Deal(7, shares_of(NAMES, 2))
@@ -112,6 +116,25 @@ def test_the_first_database_gets_a_position_that_names_none(deal: Deal, takes: l
             assert isinstance(value, Offset)
             assert (value.position, value.n, value.generation > 3) == (canonical_json({"lsn": 5}), 0, True)
             assert changes[key_bytes(PositionKey("c", "s", None))] is None, "or b would begin there too"
+
+
+def test_a_table_that_is_gone_does_not_come_back_from_a_partition_that_its_database_has_left() -> None:
+    source = SourcePartition("s", "a")
+    offset = Offset(3, 1, canonical_json({"lsn": 5}), None, 1, 1)
+    keys = [table_key("c", source, TableId("a", "public", name)) for name in ("t", "gone")]
+
+    def records(partition: int, generation: int, *tables: bytes) -> list[OffsetsRecord]:
+        state = encode(SavedTableState(generation, canonical_json({"at": partition})))
+        position = (position_key("c", source), encode(replace(offset, generation=generation)))
+        written = [*((key, state) for key in tables), position]
+        return [parse(RecordPlace("o", partition, n), *one) for n, one in enumerate(written)]
+
+    left, home = records(0, 3, *keys), records(1, 4, keys[0])
+    for read in ([*left, *home], [*home, *left]):
+        state = fold_partitions("c", read)
+        assert {key.table.name: kept.generation for key, kept in state.tables.items()} == {"t": 4}
+        assert [at.generation for at in state.positions.values()] == [4]
+    assert {key.table.name for key in fold_partitions("c", left).tables} == {"t", "gone"}
 
 
 def walk(task: int, held: list[list[OffsetsRecord]]) -> Iterator[Step]:
