@@ -291,8 +291,11 @@ class WorkerTasks:
     def _settle(self) -> None:
         if not self._ready:
             return
+        own = self._own  # most connectors have one task, and this is asked of all at each record
         wanted = {
-            name: one for name, one in self._config.connectors.items() if not self._own.isdisjoint(one.slots)
+            name: one
+            for name, one in self._config.connectors.items()
+            if one.slot in own or not own.isdisjoint(one.more)
         }
         for name in [name for name in self._tasks if name not in wanted]:
             self._drop(name)
