@@ -41,7 +41,7 @@ from wrackline.schemas.pipelines.deal import Deal, TaskShare
 
 Change = tuple[bytes, bytes | None]
 Database = tuple[str, str | None]  # server and name; an older version has written no name
-NO_DEAL = DealRecord(0, 0, "", open=False)  # an older version wrote the partition, or nobody did
+NO_DEAL = DealRecord(0, -1, "", open=False)  # an older version wrote the partition, or nobody did
 
 
 class Home(NamedTuple):

@@ -9,6 +9,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -16,6 +17,7 @@ from random import Random
 import pytest
 
 from wrackline.producers.kafka import takeover
+from wrackline.producers.kafka.ownership import TASKS_ADDED
 from wrackline.producers.kafka.takeover import (
     Claimant,
     CommitStep,
@@ -66,6 +68,7 @@ class Kafka:
         default_factory=lambda: [{} for _ in range(MOST_TASKS)]
     )
     late: list[list[OffsetsRecord] | None] = field(default_factory=lambda: [None] * MOST_TASKS)
+    slots: int = 1  # partitions that the topic has by now
     written: int = 0
     epochs: list[int] = field(default_factory=lambda: [0] * MOST_TASKS)
     published: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NAMES, 0))
@@ -118,7 +121,9 @@ class Kafka:
 Takeover = Callable[[Claimant, int], takeover.Steps]
 
 
-def task(kafka: Kafka, deal: Deal, number: int, take: Takeover, random: Random) -> Iterator[None]:
+def task(
+    kafka: Kafka, deal: Deal, number: int, take: Takeover, random: Random, *, recounts: bool
+) -> Iterator[None]:
     """A task's process; each step may be its last, and others run between two steps."""
     share = deal.shares[number]
     who = Claimant("c", TaskShare(deal, number), lambda one: begin_key(f"t-{one}"))
@@ -126,7 +131,12 @@ def task(kafka: Kafka, deal: Deal, number: int, take: Takeover, random: Random) 
     while True:
         try:
             if not generation:
-                generation = yield from claim(kafka, take(who, MOST_TASKS), random)
+                kafka.slots = max(kafka.slots, deal.tasks)
+                yield
+                slots = kafka.slots
+                yield
+                steps = take(who, slots)
+                generation = yield from claim(kafka, steps, random, number, slots if recounts else None)
             yield from session(kafka, number, share, generation, random)
         except FencedError:
             yield
@@ -138,7 +148,10 @@ def task(kafka: Kafka, deal: Deal, number: int, take: Takeover, random: Random) 
             return  # it belongs to a deal that has passed
 
 
-def claim(kafka: Kafka, steps: takeover.Steps, random: Random) -> Generator[None, None, int]:
+def claim(
+    kafka: Kafka, steps: takeover.Steps, random: Random, own: int, slots: int | None
+) -> Generator[None, None, int]:
+    """Do the steps as `ownership.py` does; `slots`: how many there must still be when the task adopts."""
     epoch, answer = 0, None
     while True:
         try:
@@ -156,6 +169,9 @@ def claim(kafka: Kafka, steps: takeover.Steps, random: Random) -> Generator[None
                 yield
                 answer = kafka.read(partition)
             case CommitStep(partition, changes):
+                if partition == own and slots not in (None, kafka.slots):
+                    raise TASKS_ADDED(connector="c")
+                yield
                 if changes is not None:
                     kafka.commit(partition, epoch, changes)
                 answer = []
@@ -202,7 +218,8 @@ def history(seed: int, take: Takeover = take_over) -> Kafka:
         if chance < 0.02 or not number:
             number += 1
             deal = Deal(number, random.choice(shares))  # often one that there was before
-            waiting += [partial(task, kafka, deal, one, take, random) for one in range(deal.tasks)]
+            make_task = partial(task, kafka, deal, take=take, random=random, recounts=True)
+            waiting += [partial(make_task, number=one) for one in range(deal.tasks)]
         elif chance < 0.12 and waiting:
             make = random.choice(waiting)
             running.append(make())
@@ -225,6 +242,25 @@ def history(seed: int, take: Takeover = take_over) -> Kafka:
 def test_no_database_loses_a_position_or_has_two_owners() -> None:
     published = sum(sum(history(seed).published.values()) for seed in range(HISTORIES))
     assert published > 10 * HISTORIES, "they did not get on"
+
+
+@pytest.mark.parametrize("recounts", [True, False])
+def test_a_partition_that_was_added_since_a_task_counted_may_have_its_database(recounts: bool) -> None:  # noqa: FBT001
+    kafka, random = Kafka(), Random(1)
+    make = partial(task, kafka, take=take_over, random=random, recounts=recounts)
+    whole = make(Deal(2, (("a", "b"),)), 0)
+    for _ in range(2):
+        next(whole)  # it has counted
+    beside = make(Deal(1, (("a",), ("b",))), 1)
+    while not kafka.published["b"]:
+        next(beside)
+    raises = (
+        nullcontext() if recounts else pytest.raises(WrongError, match="b was at 1, and was published from 0")
+    )
+    with raises:
+        for _ in range(STEPS):
+            next(whole)
+    assert recounts == (kafka.published["b"] > 1)
 
 
 FAULTS = {

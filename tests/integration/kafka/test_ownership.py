@@ -199,6 +199,25 @@ def test_an_edit_is_written_where_each_database_is_and_a_removal_wherever_it_was
     )
 
 
+def test_a_task_begins_again_if_others_were_added_since_it_counted_the_partitions(
+    kafka: Broker, topic_prefix: str
+) -> None:
+    task = prepared(kafka, topic_prefix)
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+
+    def clock() -> float:
+        """Add a task just before this one shuts out others."""
+        owned(kafka, topic_prefix, 1).prepare(1, 2)
+        topic_arrives(admin, internal_topics(topic_prefix).offsets, 2)
+        return time.monotonic()
+
+    alone = TaskShare(Deal(9, (("a", "b"),)))
+    with pytest.raises(Transient, match=r"offsets\.tasks_added"):
+        task.take_over(alone, clock)
+    assert task.newest() == 0
+    assert task.take_over(alone, clock).generation > 0
+
+
 def test_a_position_of_an_older_topic_is_taken_over_by_the_first_database_alone(
     kafka: Broker, topic_prefix: str
 ) -> None:
