@@ -46,6 +46,7 @@ from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.offsets_records import (
     OUTSIDE_ANY_TRANSACTION,
     BeginRecord,
+    DealKey,
     OffsetsRecord,
     PositionKey,
     RecordPlace,
@@ -154,6 +155,7 @@ class Ownership:
     ) -> GenerationClaim:
         """Shut out every owner of every task; a Transient error means that another claim came between.
 
+        It also forgets which deal was the last: that of a clock that was ahead would shut out all later ones.
         `over_broken`: the same transactions delete records that can't be read.
         """
         slots = range(offsets_topic.count_slots(self._admin, self._topics.offsets))
@@ -171,9 +173,14 @@ class Ownership:
             if not changes and not any(broken.values()):
                 self._see_that_none_was_lost(past)
             placed = self._placed(changes, records)
+            dealt = {one.place.partition for one in records if isinstance(one.key, DealKey)}
             for task, transactor in fenced.items():
                 begin = offsets_records.encode(BeginRecord(generation, OUTSIDE_ANY_TRANSACTION))
-                ends = [*((key, None) for key in broken[task]), *placed.get(task, ())]
+                gone = [
+                    *broken[task],
+                    *([offsets_records.deal_key(self._connector)] if task in dealt else []),
+                ]
+                ends = [*((key, None) for key in gone), *placed.get(task, ())]
                 transactor.commit((_begin_key(self._identity(task)), begin), (), ends)
         return GenerationClaim(generation, state)
 

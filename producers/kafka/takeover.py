@@ -168,8 +168,8 @@ def deal_of(records: Iterable[OffsetsRecord], connector: str) -> DealRecord:
     """Return the deal that a partition is of."""
     found = NO_DEAL
     for record in records:
-        if record.key == DealKey(connector) and isinstance(record.value, DealRecord):
-            found = record.value
+        if record.key == DealKey(connector):
+            found = record.value if isinstance(record.value, DealRecord) else NO_DEAL
     return found
 
 

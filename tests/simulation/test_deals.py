@@ -30,6 +30,7 @@ from wrackline.producers.kafka.takeover import (
 from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.kafka.offset_replay import replay
 from wrackline.schemas.kafka.offsets_records import (
+    OUTSIDE_ANY_TRANSACTION,
     BeginRecord,
     Offset,
     OffsetsRecord,
@@ -38,6 +39,7 @@ from wrackline.schemas.kafka.offsets_records import (
     TableKey,
     begin_key,
     canonical_json,
+    deal_key,
     encode,
     parse,
     position_key,
@@ -96,8 +98,7 @@ class Kafka:
         for key, value in changes:
             self.written += 1
             log.pop(key, None)
-            if value is not None:
-                log[key] = parse(RecordPlace("o", partition, self.written), key, value)
+            log[key] = parse(RecordPlace("o", partition, self.written), key, value)
 
     def publish(self, partition: int, epoch: int, name: str, position: int, generation: int, n: int) -> None:
         """CommitStep one change of a database; the first one makes its table, and the fifth drops it."""
@@ -202,6 +203,25 @@ def session(
         positions[name] += 1
 
 
+def edit(kafka: Kafka) -> Iterator[None]:
+    """Claim every task for an operator, as `ownership.claim` does, and forget which deal is valid."""
+    epochs: dict[int, int] = {}
+    held: list[OffsetsRecord] = []
+    for one in range(kafka.slots):
+        epochs[one] = kafka.fence(one)
+        yield
+    for one in epochs:
+        held += kafka.read(one)
+        yield
+    claim = encode(BeginRecord(1 + newest_generation(held), OUTSIDE_ANY_TRANSACTION))
+    for one, epoch in epochs.items():
+        try:
+            kafka.commit(one, epoch, [(begin_key(f"t-{one}"), claim), (deal_key("c"), None)])
+        except FencedError:
+            return
+        yield
+
+
 def history(seed: int, take: Takeover = take_over) -> Kafka:
     """Run one history."""
     random, kafka = Random(seed), Kafka()
@@ -225,7 +245,9 @@ def history(seed: int, take: Takeover = take_over) -> Kafka:
             running.append(make())
             if random.random() < 0.7:  # else another process of the same task may begin later
                 waiting.remove(make)
-        elif chance < 0.14 and running:
+        elif chance < 0.13 and number > 1:
+            running.append(edit(kafka))
+        elif chance < 0.15 and running:
             running.remove(random.choice(running))
         elif chance < 0.2:
             awake = random.sample(running, random.randint(0, len(running)))  # the others are frozen

@@ -191,7 +191,7 @@ def test_an_edit_is_written_where_each_database_is_and_a_removal_wherever_it_was
     assert [task.newest() for task in tasks] == [claim.generation] * 2, "no earlier owner continues"
     assert claim.generation > max(before)
     assert lsns(tasks[0].state()) == dict.fromkeys("abc", canonical_json({"lsn": 7}))
-    began = tasks[1].take_over(TaskShare(TWO, 1), time.monotonic)
+    began = tasks[1].take_over(TaskShare(Deal(4, TWO.shares), 1), time.monotonic)  # an edit forgets the deal
     assert began.state.resume("shop", SourcePartition("server", "b")) is not None
     owned(kafka, topic_prefix).claim(time.monotonic, lambda *_: [(place_of("b"), None)])
     assert lsns(tasks[0].state()).keys() == {"a", "c"}, (
