@@ -63,7 +63,13 @@ GROUP: Final = (  # around a write of a group's coordinator
     "group_decided",  # nothing of it is written
     "group_written",  # Kafka has it, the caller does not know
 )
-NAMES: Final = COMMIT + READ + PROBE + GROUP
+TAKEOVER: Final = (  # where a task takes its databases over
+    "before_close",  # a partition is fenced, nothing is written
+    "after_close",  # an earlier deal can write nothing there any more
+    "before_adopt",  # all others are closed, the task's own partition is fenced
+    "after_adopt",  # Kafka has it, the task does not know
+)
+NAMES: Final = COMMIT + READ + PROBE + GROUP + TAKEOVER
 
 
 _SOON: Final = 0.001  # seconds; a commit takes longer

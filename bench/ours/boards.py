@@ -27,7 +27,6 @@ from wrackline.control.runtime.rest.model.connect_documents import ConnectorStat
 from wrackline.control.runtime.rest.model.drafts import DraftAccess
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
-from wrackline.control.runtime.worker.pipeline_tasks import task_key
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
 from wrackline.control.runtime.worker.worker import serve_rest
 from wrackline.control.runtime.worker.worker_log import RestReports
@@ -70,8 +69,8 @@ def served(
     )
     for name, one in named.items():
         boards.follow(name, one.good())
-        for number in (0, 1):
-            connectors.stands(task_key(name, number), ConnectorState(TaskState.RUNNING))
+        for key in (name, f"{name}:target"):
+            connectors.stands(key, ConnectorState(TaskState.RUNNING))
     pages = console(connectors, views, _no_drafts(connectors))
     reports = RestReports(_say, _say, tuple)
     with (

@@ -93,6 +93,9 @@ def pipeline_badge(summary: PipelineSummary, standing: ConnectorState, *, has_ta
     }
     resting = {half for half, one in tasks.items() if one.state in RESTS}
     found = [TASK_BADGES[one.state] for one in tasks.values()]
+    if any(one.state not in RESTS for one in standing.sources):  # the half is where its best task is
+        badges = (TASK_BADGES[one.state] for one in standing.sources)
+        found += [HALF_PAUSED if one is PAUSED else one for one in badges]
     if resting != tasks.keys():
         awake = {Half.SOURCE, *([Half.TARGET] if has_target else [])} - resting
         found += [HALF_PAUSED] if resting else []

@@ -11,6 +11,8 @@ from wrackline.control.console.heat_figures import FIGURES, HeatLegend, heat_leg
 from wrackline.control.console.page_words import (
     DASH,
     PAUSED,
+    SILENT,
+    TASK_BADGES,
     Badge,
     count_or_dash,
     half_badge,
@@ -24,7 +26,7 @@ from wrackline.control.console.pipelines_page import ListedPipeline, lost_text, 
 from wrackline.control.console.table_layout import TableChoice, TableLayout
 from wrackline.control.runtime.board.board_summary import late_ms, rates, table_error
 from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
-from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, TARGET_TASK, ConnectorState
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
@@ -53,6 +55,17 @@ class HalfAction:
 
     task: int
     verb: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTask:
+    """A task of a source half that has several."""
+
+    number: int
+    badge: Badge
+    databases: str
+    worker: str
+    verbs: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +114,7 @@ class PipelinePage:
     worker: str
     actions: Sequence[str]
     stations: Sequence[Station]
+    tasks: Sequence[SourceTask]
     charts: Sequence[Chart]
     promise: "PromiseLook | None"
     troubles: Sequence[Trouble]
@@ -132,6 +146,7 @@ def pipeline_page(
         one.standing.worker or one.worker,
         _actions(one),
         _stations(one, halves, at_ms),
+        _tasks(one, halves[Half.SOURCE].report.get("tasks", ())),
         _charts(one),
         None if one.slo is None else _promise(one.slo),
         troubles[:_MOST_PROBLEMS],
@@ -150,7 +165,8 @@ def pipeline_page(
 
 
 def _actions(one: ListedPipeline) -> Sequence[str]:
-    states = [task.state for task in (one.standing, one.standing.target) if task is not None]
+    sources = one.standing.sources or (one.standing,)
+    states = [task.state for task in (*sources, one.standing.target) if task is not None]
     resting = [state in _RESTS for state in states]
     if all(resting):
         return ("resume",)
@@ -177,7 +193,7 @@ def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int)
                 *_lag(databases),
                 *_since(source, at_ms),
             ],
-            _half_action(one, SOURCE_TASK),
+            None if one.standing.sources else _half_action(one, 0),
         ),
         Station(
             "Kafka",
@@ -195,7 +211,7 @@ def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int)
             _process(target),
             _half_badge(one.standing.target, target, at_ms),
             [("merged/s", rate_text(newest_rate(one.history, "merged"))), *_since(target, at_ms)],
-            _half_action(one, TARGET_TASK),
+            _half_action(one, one.standing.target_task),
         ),
         Station("target", one.target, None, [("late", late_text(summary.late_ms))]),
     ]
@@ -212,6 +228,20 @@ def _half_action(one: ListedPipeline, number: int) -> HalfAction | None:
     if task is None:
         return None
     return HalfAction(number, "resume" if task.state is TaskState.PAUSED else "pause")
+
+
+def _tasks(one: ListedPipeline, reports: Sequence[Document]) -> Sequence[SourceTask]:
+    """Return each task, as its worker and its report say."""
+    made = []
+    for number, state in enumerate(one.standing.sources):
+        report = reports[number] if number < len(reports) else {}
+        silent = state.state is TaskState.RUNNING and report.get("state") == "silent"
+        badge = SILENT if silent else TASK_BADGES[state.state]
+        databases = ", ".join(report.get("databases", ())) or DASH
+        verbs = ("resume",) if state.state is TaskState.PAUSED else ("pause", "restart")
+        shown = () if state.state in _RESTS[1:] else verbs
+        made.append(SourceTask(number, badge, databases, state.worker or one.worker, shown))
+    return made
 
 
 def _process(half: HalfBoard) -> str:
@@ -262,6 +292,8 @@ def _troubles(halves: Mapping[Half, HalfBoard], wrong: Sequence[str]) -> list[Tr
         if known.report.get("error")
     ]
     own = halves[Half.SOURCE].tables
+    tasks = halves[Half.SOURCE].report.get("tasks", ())
+    found += [Trouble(f"task {task['task']}", task["error"]) for task in tasks if task["error"]]
     return found + [
         Trouble(own[name]["table"] if name in own else name, error, name)
         for known in halves.values()

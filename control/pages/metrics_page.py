@@ -12,7 +12,8 @@ HEAD = """# Metrics
 Printed from the code by `python -m wrackline.control.pages.metrics_page > docs/metrics.md`.
 
 With `metrics.port` set, `wrackline run` serves them in Prometheus' text form at
-`http://127.0.0.1:<metrics.port>/metrics`. It listens only on that address; a Prometheus on another machine
+`http://127.0.0.1:<metrics.port>/metrics`. Of several tasks, task *n* has the label `task="n"` and serves its
+own at `metrics.port` + *n*. It listens only on that address; a Prometheus on another machine
 needs a proxy that you trust.
 
 Each has the labels `server` (topic.prefix), `task` and `database`. Only what Kafka has committed is counted,

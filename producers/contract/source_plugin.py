@@ -67,6 +67,7 @@ class Surroundings:
         None
     )  # reports what is passed over, and nothing stops for it
     neighbours: Callable[[], Sequence[NeighbourPosition]] = tuple  # read from Kafka when it is called
+    share: Collection[str] | None = None  # of database.names, what this task reads; None: all
 
 
 class Marks(Protocol):

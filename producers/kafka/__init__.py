@@ -4,7 +4,8 @@ In: publications.  Out: committed Kafka transactions, and what Kafka has when a 
 
     publisher.py       a task's publisher: one way to start, which is also the only way to recover
     transactor.py      one producer: fence, then transactions
-    ownership.py       the owner of a task: generations
+    ownership.py       the owners of a connector's tasks: generations
+    takeover.py        how a task takes its databases over from tasks of an earlier deal
     offsets_topic.py   the offsets topic: made, checked and read to its end
     neighbours.py      the positions of other pipelines
     requests_topic.py  the topic of receipts

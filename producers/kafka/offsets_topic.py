@@ -137,6 +137,15 @@ def slot_exists(admin: AdminClient, slot: OffsetsSlot) -> bool:
     return slot.topic in known and slot.partition in known[slot.topic].partitions
 
 
+def count_slots(admin: AdminClient, topic: str) -> int:
+    """Return how many slots there are; 0: no topic."""
+    try:
+        known = admin.list_topics(timeout=SECONDS).topics
+    except KafkaException as exc:
+        raise of_exception(exc, "the admin client", topic) from exc
+    return len(known[topic].partitions) if topic in known else 0
+
+
 class SlotContents(NamedTuple):
     """The contents of a slot."""
 

@@ -6,7 +6,7 @@ run; leaving the block closes what was opened for it.  Decides nothing: each par
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 
@@ -63,6 +63,7 @@ class TaskOwner:
     generation: Callable[[], int]  # the newest generation: read before and after fencing
     claimed: int | None = None  # ours; None: the newest one now
     replication: int = -1  # of the offsets topic; -1: the broker's default
+    share: tuple[str, ...] | None = None  # the databases that are dealt to it; None: all
 
 
 @contextmanager
@@ -84,7 +85,7 @@ def task(
         wanted, tell = _wanted(values), _tell_of(witness)
         others = partial(neighbour_positions, _client(values), _identity(owner, name), tell)
         around = Surroundings(moments.monotonic, moments.now_ms, register, tell=tell, neighbours=others)
-        source = plugin.open(values, around)
+        source = plugin.open(values, replace(around, share=owner.share))
         opened.callback(source.close)
         partitions = source.partitions()
         origin = EventOrigin(versions.OURS, plugin.connector, server, plugin.source_fields, own.naming)

@@ -1,6 +1,7 @@
 """What the two halves of a pipeline report: the records of `wrackline-<name>-status`, and their fold.  Pure.
 
     ["shop","source"]                         a half: its state, since when, its error, its figures
+    ["shop","source-1"]                       task 1 of a half that has several; the first has no number
     ["shop","target","shop.public.orders"]    one table of it, by the name of its topic without the server
     ["shop","target","shop.public.orders",1764000000000]    its columns since that moment: column_maps.py
     ["shop","target","shop.public.orders",1764028800000,"minutes"]    its minutes of a day: minute_records.py
@@ -29,6 +30,7 @@ VERSION: Final = 1
 ALIVE_S: Final = 5.0
 SILENT_S: Final = 15.0
 MINUTES: Final = "minutes"
+MOST_TASKS: Final = 128  # of a half
 _AHEAD_MS: Final = 86_400_000  # that a writer's clock may be
 _OF_STATE: Final = ("state", "standing", "error", "reason")
 Document = Mapping[str, Any]
@@ -64,24 +66,30 @@ class BoardKey(NamedTuple):
     since_ms: int | None = None  # of a map of its columns, or the day of its minutes
     part: str | None = None  # MINUTES; None: a map
     errors: ErrorDay | None = None  # what it counts
+    task: int = 0  # of a half that has several
 
     def encode(self) -> bytes:
         """Return the record's key."""
         of_table = (self.table, self.since_ms, self.part)
-        named = [self.pipeline, self.half.value, *(self.errors or of_table)]
+        half = f"{self.half.value}-{self.task}" if self.task else self.half.value
+        named = [self.pipeline, half, *(self.errors or of_table)]
         return orjson.dumps([part for part in named if part is not None])
 
 
 def parse_key(key: bytes) -> BoardKey:
     """Read a record's key; ValueError or TypeError: it is none."""
-    pipeline, half, *rest = orjson.loads(key)
+    pipeline, of, *rest = orjson.loads(key)
+    name, _, digits = text(of).partition("-")
+    half, task = Half(name), int(digits or 0)
+    if of != (f"{name}-{task}" if task else name) or not 0 <= task < MOST_TASKS:
+        raise ValueError("a task that there never is")
     if len(rest) == 2 and isinstance(rest[1], str):
-        return BoardKey(text(pipeline), Half(half), errors=ErrorDay(number(rest[0]), rest[1]))
+        return BoardKey(text(pipeline), half, errors=ErrorDay(number(rest[0]), rest[1]), task=task)
     if rest[2:] not in ([], [MINUTES]):
         raise ValueError("a key of other parts")
     table = text(rest[0]) if rest else None
     since_ms = moment(rest[1]) if rest[1:] else None
-    return BoardKey(text(pipeline), Half(half), table, since_ms, MINUTES if rest[2:] else None)
+    return BoardKey(text(pipeline), half, table, since_ms, MINUTES if rest[2:] else None, task=task)
 
 
 def encode(document: Document, at_ms: int) -> bytes:
@@ -131,7 +139,7 @@ class Board:
     """The fold of the records of any number of pipelines."""
 
     def __init__(self) -> None:
-        self._halves: dict[tuple[str, Half], HalfBoard] = {}
+        self._halves: dict[tuple[str, Half], dict[int, HalfBoard]] = {}
         self._records = 0
 
     def apply(self, key: bytes, value: bytes | None, heard_ms: int) -> BoardKey:
@@ -144,7 +152,7 @@ class Board:
             self._take_count(about, about.errors, value, heard_ms)
             return about
         report = None if value is None else _report(value, about)
-        half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
+        half = self._task(about)
         half.heard_ms = max(half.heard_ms, heard_ms)
         before = half.report if about.table is None else half.tables.get(about.table)
         if about.table is None:
@@ -163,7 +171,7 @@ class Board:
         """Take a map or a day of minutes; it says nothing of how the half is now."""
         if (about.since_ms or 0) > heard_ms + _AHEAD_MS:
             raise ValueError("a record of the future")
-        half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
+        half = self._task(about)
         if about.part is not None:
             half.minutes.take(about.table or "", about.since_ms or 0, value)
             self._records += 1
@@ -177,16 +185,24 @@ class Board:
         if errors.day * DAY_MS > heard_ms + _AHEAD_MS:
             raise ValueError("a count of the future")
         count = None if value is None else read_count(value)
-        half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
+        half = self._task(about)
         half.errors.take(errors, count, heard_ms // DAY_MS)
 
+    def _task(self, about: BoardKey) -> HalfBoard:
+        tasks = self._halves.setdefault((about.pipeline, about.half), {})
+        return tasks.setdefault(about.task, HalfBoard())
+
+    def tasks(self, pipeline: str, half: Half) -> Mapping[int, HalfBoard]:
+        """Return what is known of each task of a half."""
+        return self._halves.get((pipeline, half), {})
+
     def half(self, pipeline: str, half: Half) -> HalfBoard:
-        """Return what is known of a half."""
-        return self._halves.get((pipeline, half)) or HalfBoard()
+        """Return what is known of a half that has one task, as target halves have."""
+        return self.tasks(pipeline, half).get(0) or HalfBoard()
 
     def shift(self, ms: int) -> None:
         """Move when each half was heard, because this machine's clock was set by so much."""
-        for half in self._halves.values():
+        for half in (task for tasks in self._halves.values() for task in tasks.values()):
             half.heard_ms = max(0, half.heard_ms + ms) if half.heard_ms else 0
 
     def forget(self, pipeline: str) -> None:

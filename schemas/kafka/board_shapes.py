@@ -17,7 +17,9 @@ MOST_RANGES: Final = 64  # of a table under way; a writer joins neighbours
 
 def half_report(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a half reports of itself; ValueError or TypeError: it is something else."""
-    return _read(document, _HALF)
+    found = _read(document, _HALF)
+    found.pop("tasks", None)  # readers make it, of all tasks
+    return found
 
 
 def source_table(document: Mapping[str, Any], table: str) -> dict[str, Any]:
@@ -144,6 +146,7 @@ _HALF: Final[Shape] = {
     "through_ms": (_maybe(moment), None),
     "wished": (_flag, False),
     "databases": (_each(_within(_DATABASE)), {}),
+    "deal": (_within({"number": _COUNT, "tasks": (number, 1)}), {"number": 0, "tasks": 1}),
 }
 _SOURCE_TABLE: Final[Shape] = {
     "state": (text, "failed"),

@@ -4,6 +4,7 @@
     ["<connector>",{"database":…,"server":…}]             where to resume, and the transaction it came with
     ["<connector>",{"database":…,"server":…,"table":…}]   one table's snapshot state
     "<task>#begin"                                        transaction n of a generation has begun
+    "<connector>#deal"                                    which deal of the databases this partition is of
 
 Keys and values are JSON with sorted keys, so that equal records are equal bytes and compaction works.  A
 position and a snapshot state belong to the source and the machine; here they are opaque canonical JSON.  A
@@ -26,6 +27,7 @@ VERSION: Final = 1
 OUTSIDE_ANY_TRANSACTION: Final = 0  # n of a record that the coordinator moved or an operator edited
 
 _BEGIN = "#begin"
+_DEAL = "#deal"
 
 Json = NewType("Json", bytes)  # canonical: made by `canonical`
 T = TypeVar("T")
@@ -86,7 +88,13 @@ class BeginKey(NamedTuple):
     task: str
 
 
-Key = PositionKey | TableKey | BeginKey
+class DealKey(NamedTuple):
+    """Whose databases were dealt."""
+
+    connector: str
+
+
+Key = PositionKey | TableKey | BeginKey | DealKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +135,17 @@ class BeginRecord:
     n: int
 
 
-Value = Offset | SavedTableState | BeginRecord
+@dataclass(frozen=True, slots=True)
+class DealRecord:
+    """The deal that the partition's last claim belongs to; not `open`: its owner has not claimed it yet."""
+
+    generation: int
+    number: int
+    digest: str
+    open: bool
+
+
+Value = Offset | SavedTableState | BeginRecord | DealRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +189,23 @@ def table_key(connector: str, partition: SourcePartition, table: TableId) -> byt
     return canonical_json([connector, {**partition._asdict(), "table": names}])
 
 
+def key_bytes(key: PositionKey | TableKey) -> bytes:
+    """The bytes of a position's or a table's key, as they were read."""
+    if isinstance(key, TableKey):
+        return table_key(*key)
+    if key.database is None:
+        return canonical_json([key.connector, {"server": key.server}])
+    return position_key(key.connector, SourcePartition(key.server, key.database))
+
+
 def begin_key(task: str) -> bytes:
     """The key under which a task announces its transactions."""
     return canonical_json(task + _BEGIN)
+
+
+def deal_key(connector: str) -> bytes:
+    """The key of a partition's deal."""
+    return canonical_json(connector + _DEAL)
 
 
 def encode(value: Value) -> bytes:
@@ -194,6 +226,8 @@ def encode(value: Value) -> bytes:
             fields = {"snapshot": orjson.Fragment(value.snapshot)}
         case BeginRecord():
             fields = {"n": value.n}
+        case DealRecord():
+            fields = {"deal": value.number, "of": value.digest, "open": value.open}
     return canonical_json({"version": VERSION, "generation": value.generation, **fields})
 
 
@@ -207,6 +241,8 @@ def parse(place: RecordPlace, key: bytes | None, value: bytes | None) -> Offsets
     match parsed:
         case BeginKey():
             record: Value = BeginRecord(generation, _count(place, fields, "n"))
+        case DealKey():
+            record = _deal(place, generation, fields)
         case TableKey():
             record = SavedTableState(generation, canonical_json(_object(place, fields, "snapshot")))
         case PositionKey():
@@ -251,10 +287,19 @@ def _offset(place: RecordPlace, generation: int, fields: dict[str, Any]) -> Offs
     )
 
 
+def _deal(place: RecordPlace, generation: int, fields: dict[str, Any]) -> DealRecord:
+    digest, opened = fields.pop("of", None), fields.pop("open", None)
+    if not isinstance(digest, str) or not isinstance(opened, bool):
+        raise _broken(place, "of or open is not in its form")
+    return DealRecord(generation, _count(place, fields, "deal"), digest, opened)
+
+
 def _parse_key(place: RecordPlace, key: bytes | None) -> Key:
     match _json(place, key or b"", "key"):
         case str(text) if text.endswith(_BEGIN) and text != _BEGIN:
             return BeginKey(text.removesuffix(_BEGIN))
+        case str(text) if text.endswith(_DEAL) and text != _DEAL:
+            return DealKey(text.removesuffix(_DEAL))
         case [str(connector), {"server": str(server), **rest}]:
             match rest:
                 case {} if not rest:

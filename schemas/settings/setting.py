@@ -108,13 +108,14 @@ class NotHonoured:
 class NotYet:
     """A declared setting or family that has no effect yet; reported instead of being ignored.
 
-    `done` are the values for what is done anyway.
+    `done` are the values for what is done anyway.  Beside the setting `unless` it has an effect.
     """
 
     name: str
     now: str
     hint: str
     done: tuple[str, ...] = ()
+    unless: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -382,6 +382,8 @@ class SettingsRegistry:
 
     def _not_yet(self, given: Mapping[str, str], values: Mapping[str, Value]) -> Iterator[Problem]:
         for entry in self.not_yet:
+            if values.get(entry.unless or "") is not None:
+                continue
             done = [self.settings[entry.name].parse(text) for text in entry.done]
             for name, value in values.items():
                 if name in given and placeholders(entry.name, name) is not None and value not in done:

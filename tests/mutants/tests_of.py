@@ -114,7 +114,8 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{_BROKER}test_security.py::test_a_refusal_while_it_runs_is_reported_and_not_tried_forever",
     ),
     "producers/kafka/neighbours.py": (f"{_UNIT}test_neighbours.py",),
-    "producers/kafka/ownership.py": (f"{_BROKER}test_ownership.py",),
+    "producers/kafka/ownership.py": (f"{_BROKER}test_ownership.py", f"{_BROKER}test_deals.py"),
+    "producers/kafka/takeover.py": (f"{_UNIT}test_takeover.py", "tests/simulation/test_deals.py"),
     "producers/kafka/requests_topic.py": (f"{_BROKER}test_receipts_read.py",),
     "producers/kafka/signal_topic.py": (f"{_BROKER}test_signal_topic.py",),
     "producers/kafka/topic_deletion.py": (

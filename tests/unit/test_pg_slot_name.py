@@ -12,6 +12,7 @@ from wrackline.control.runtime.ground.pipeline_access import surroundings
 from wrackline.producers.sources.postgres.connect.quoting import own_slot, slot_name
 from wrackline.producers.sources.postgres.plugin import PLUGIN
 from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.pipelines.deal import Deal, TaskShare
 from wrackline.schemas.settings.settings_registry import Values
 
 NAMES = st.text(string.ascii_letters + string.digits + "._-", min_size=1, max_size=100)
@@ -110,3 +111,13 @@ def test_one_database_by_name_may_have_any_naming() -> None:
     given = settings(**{"database.dbname": "", "database.names": "shop", "topic.naming": "debezium"})
     with closing(PLUGIN.open(given, surroundings())) as source:
         assert [one.database for one in source.partitions()] == ["shop"]
+
+
+def test_a_task_opens_its_share_of_the_databases_and_looks_at_the_names_of_all() -> None:
+    given = settings(**{"database.dbname": "", "database.names": "shop,crm,pay"})
+    share = TaskShare(Deal(1, (("shop", "pay"), ("crm",))), 0)
+    with closing(PLUGIN.open(given, surroundings(share))) as source:
+        assert [one.database for one in source.partitions()] == ["shop", "pay"]
+    clash = settings(**{"database.dbname": "", "database.names": "shop.eu,crm,shop_eu"})
+    with pytest.raises(OperatorNeeded, match=r"shop\.eu and shop_eu"):
+        PLUGIN.open(clash, surroundings(TaskShare(Deal(1, (("shop.eu",), ("crm",), ("shop_eu",))), 1)))

@@ -12,8 +12,10 @@ import typer
 from wrackline.control.cli.terminal.output import Json, Options, print_json, say
 from wrackline.control.cli.terminal.progress import show_progress
 from wrackline.control.runtime.board.board_reader import read_board
+from wrackline.control.runtime.board.tasks.half_fold import half_of
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
 from wrackline.control.runtime.ground.table_names import is_named_by
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.services.table_wishes import send_wish
 from wrackline.schemas.kafka.board_records import Half
 from wrackline.schemas.kafka.wish_records import TableWish
@@ -77,7 +79,8 @@ def _send(context: typer.Context, file: Path, table: str, wish: TableWish, *, js
 def _named(values: Values, given: str) -> str:
     """Return the table's name on the board."""
     board, name = read_board(values), values.text("name")
-    own = {key: str(one.get("table", key)) for key, one in board.half(name, Half.SOURCE).tables.items()}
+    source = half_of(board, name, Half.SOURCE, now_ms())
+    own = {key: str(one.get("table", key)) for key, one in source.tables.items()}
     known = {**{key: key for key in board.half(name, Half.TARGET).tables}, **own}
     found = [key for key, table in known.items() if is_named_by(given, key, table)]
     if len(found) != 1:

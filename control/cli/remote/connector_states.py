@@ -9,7 +9,7 @@
 In: statuses as Kafka Connect's REST writes them.  Out: one word, and whether to look again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -20,6 +20,7 @@ FAILED: Final = "FAILED"
 RUNNING: Final = "RUNNING"
 RESTS: Final = ("PAUSED", "STOPPED")
 UNSEEN: Final = 5.0  # seconds; if it is the same by then, the others passed between two looks
+_NUMBERS: Final = {"source": 0, "target": 1}  # of the halves, where each has one task
 _WORST: Final = (FAILED, "UNASSIGNED", "RESTARTING", "PAUSED", "STOPPED", RUNNING)
 
 
@@ -45,20 +46,30 @@ class RemoteState:
     wrong: int = 0  # tables with errors, which the task continues without
 
 
-def read_state(status: Mapping[str, Any], task: int | None = None) -> RemoteState:
+def read_state(status: Mapping[str, Any], half: str | None = None) -> RemoteState:
     """Return a connector's state: its worst task's, or its own if it has no task or has failed.
 
-    With the number of a task it is the state of that task.
+    With a half it is the state of the worst of its tasks.
     """
     connector = status["connector"]
-    states = [one for one in status["tasks"] if task is None or one["id"] == task]
-    if connector["state"] == FAILED and task is None:
+    states = [one for one in status["tasks"] if half is None or _half_of(one) == half]
+    if connector["state"] == FAILED and half is None:
         states.insert(0, connector)
     told = min(states or [connector], key=lambda one: _rank(one["state"]))
     tables = status.get("tables_with_errors")  # Connect's own workers do not report it
     count = tables.get("count") if isinstance(tables, dict) else None
     wrong = count if isinstance(count, int) else 0
     return RemoteState(escape(str(told["state"])), escape(str(told["worker_id"])), told.get("trace"), wrong)
+
+
+def read_tasks(status: Mapping[str, Any], half: str) -> Sequence[int]:
+    """Return the numbers of a half's tasks; of one that rests, the number that it has where it is alone."""
+    return [int(one["id"]) for one in status["tasks"] if _half_of(one) == half] or [_NUMBERS[half]]
+
+
+def _half_of(task: Mapping[str, Any]) -> str:
+    """Return which half a task is of; a worker says so only where a half has several."""
+    return str(task.get("half", "source" if task["id"] == _NUMBERS["source"] else "target"))
 
 
 def read_states(listed: Mapping[str, Any]) -> dict[str, RemoteState]:

@@ -20,7 +20,6 @@ from wrackline.control.cli.remote.worker_client import WorkerClient, path_of
 from wrackline.control.cli.terminal.output import Json, Options, print_json, say
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.terminal_text import escape, escape_lines
-from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, TARGET_TASK
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define, error_text
 from wrackline.schemas.kafka.board_records import Half
 from wrackline.schemas.pipelines.pipeline import parse, read_file
@@ -45,7 +44,6 @@ NO_NAME = define(
     hint='give it a name: in a pipeline\'s file name = "shop", in JSON {{"name": "shop", "config": {{...}}}}',
 )
 
-_TASKS: Final = {Half.SOURCE: SOURCE_TASK, Half.TARGET: TARGET_TASK}
 _LOOK: Final = 0.1  # seconds between two looks; Connect's REST reports no events
 _clock = time.monotonic
 _STYLES: Final = {"RUNNING": "green", "FAILED": "bold red", "PAUSED": "yellow", "STOPPED": "yellow"}
@@ -100,8 +98,7 @@ def _command(verb: Verb, meaning: str) -> Callable[..., None]:
         json: Json = False,
     ) -> None:
         context.ensure_object(Options).json = json
-        task = None if half is None else _TASKS[half]
-        _tell(verb, which, open_worker(rest, user, ca), wait, json=json, task=task)
+        _tell(verb, which, open_worker(rest, user, ca), wait, json=json, half=half)
 
     send.__name__, send.__doc__ = verb, meaning
     return send
@@ -233,18 +230,19 @@ def _tell(
     *,
     json: bool,
     only_failed: bool = False,
-    task: int | None = None,
+    half: Half | None = None,
 ) -> None:
     """Send a verb, and wait for its end if the caller wants that."""
-    name = _name(which)
-    before = worker.state(name, task)
+    name, part = _name(which), None if half is None else half.value
+    before, tasks = (worker.state(name), ()) if part is None else worker.half(name, part)
     if verb is Verb.RESTART:
         flags = f"includeTasks=true&onlyFailed={'true' if only_failed else 'false'}"
         worker.ask("POST", f"{path_of(name)}/restart?{flags}")
     else:
-        worker.ask("PUT", f"{path_of(name)}{'' if task is None else f'/tasks/{task}'}/{verb}")
+        for task in [f"/tasks/{one}" for one in tasks] or [""]:
+            worker.ask("PUT", f"{path_of(name)}{task}/{verb}")
     course = VerbCourse(verb, before.state, only_failed)
-    found = before if wait is None else _wait_for_end(course, lambda: worker.state(name, task), name, wait)
+    found = before if wait is None else _wait_for_end(course, lambda: worker.state(name, part), name, wait)
     if json:
         print_json({"name": name, "asked": verb, **({} if wait is None else _fields(found))})
     elif wait is None:

@@ -6,7 +6,7 @@ worker keeps its code; Kafka Connect's own errors have none, and get one here.
 """
 
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from http.client import HTTPException, HTTPMessage
@@ -19,7 +19,7 @@ from urllib.request import HTTPRedirectHandler, HTTPSHandler, ProxyHandler, Requ
 import orjson
 
 from wrackline.control.cli.commands.explain import import_everything
-from wrackline.control.cli.remote.connector_states import RemoteState, read_state, read_states
+from wrackline.control.cli.remote.connector_states import RemoteState, read_state, read_states, read_tasks
 from wrackline.control.cli.remote.worker_access import WorkerAccess
 from wrackline.control.runtime.ground.terminal_text import escape, escape_lines
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, all_codes, define
@@ -88,9 +88,15 @@ class WorkerClient:
         """The worker's address."""
         return self._access.url
 
-    def state(self, name: str, task: int | None = None) -> RemoteState:
-        """Return a connector's state, or that of one of its tasks."""
-        return self._read_as(partial(read_state, task=task), f"{path_of(name)}/status")
+    def state(self, name: str, half: str | None = None) -> RemoteState:
+        """Return a connector's state, or that of one half."""
+        return self._read_as(partial(read_state, half=half), f"{path_of(name)}/status")
+
+    def half(self, name: str, half: str) -> tuple[RemoteState, Sequence[int]]:
+        """Return the state of one half, and the numbers of its tasks."""
+        return self._read_as(
+            lambda status: (read_state(status, half), read_tasks(status, half)), f"{path_of(name)}/status"
+        )
 
     def states(self) -> Mapping[str, RemoteState]:
         """Return each connector's state, by name."""

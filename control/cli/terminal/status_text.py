@@ -17,7 +17,7 @@ from wrackline.control.runtime.services import requests
 from wrackline.control.runtime.services.status import PipelineStatus
 from wrackline.producers.contract.uncaptured import name_some
 from wrackline.schemas.errors import WracklineError, error_text
-from wrackline.schemas.kafka.board_records import HalfState
+from wrackline.schemas.kafka.board_records import Document, HalfState
 
 Side = Mapping[str, Any]
 
@@ -172,6 +172,7 @@ def _log(log: Side | WracklineError) -> Iterator[Text]:
     waits = "" if log["state"] == HalfState.RUNNING.value else f"; the worker is {log['state']}"
     if log.get("error"):
         yield Text.assemble(("source", "bold"), f"  {log['state']}: ", (error_text(log["error"]), "yellow"))
+    yield from map(_task, log.get("tasks", ()))
     for database, its in log["databases"].items():
         behind = "unknown bytes" if its["behind_bytes"] is None else size_text(its["behind_bytes"])
         late = "" if its["lag_ms"] is None else f", its newest event came {duration_text(its['lag_ms'])} late"
@@ -186,6 +187,14 @@ def _log(log: Side | WracklineError) -> Iterator[Text]:
             more = tables["count"] - len(tables["tables"])
             names = ", ".join(tables["tables"]) + (f" and {more:,} more" if more else "")
             yield Text(f"        not captured, {why}: {names}", "dim")
+
+
+def _task(task: Document) -> Text:
+    """Report a task of a source half that has several."""
+    tone = "yellow" if task["error"] else ""
+    state, reads = task["state"] or "has not reported", ", ".join(task["databases"]) or "nothing known"
+    where = f", pid {task['pid']} on {task['host']}" if "pid" in task else ""
+    return Text.assemble((f"task {task['task']}", "bold"), "  ", (state, tone), f": {reads}{where}")
 
 
 def _foremost(status: PipelineStatus) -> list[str]:

@@ -63,7 +63,7 @@ _VERBS: Final = {
     "stop": DesiredState.STOP,
     "restart": DesiredState.RESTART,
 }
-_HALF_VERBS: Final = ("pause", "resume")
+_HALF_VERBS: Final = ("pause", "resume", "restart")
 _TABLE_VERBS: Final = tuple(wish.value for wish in TableWish)
 
 
@@ -196,7 +196,7 @@ def _add_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:
 def _add_half_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:
     @made.post("/p/{name}/tasks/{task}/do/{verb}")
     def act_on_half(request: Request, name: str, task: int, verb: str) -> Response:
-        """Pause or resume one half, and show the pipeline again."""
+        """Pause, resume or restart one half or one task of it, and show the pipeline again."""
         if name not in crew.names() or verb not in _HALF_VERBS:
             return pages.page(request, "missing.html", 404, what=f"{shown_name(name)} that could do this")
         if task not in crew.standing(name).tasks:

@@ -11,12 +11,11 @@ from wrackline.control.runtime.rest.model.connect_documents import ConnectorStat
 from wrackline.control.runtime.rest.model.connectors import GroupMember
 
 _MOST: Final = 50  # tasks of a worker that are named
-_HALVES: Final = ("source", "target")
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerTask:
-    """A half of a pipeline that a worker has."""
+    """A half of a pipeline, or a task of it, that a worker has."""
 
     pipeline: str
     half: str
@@ -55,7 +54,8 @@ def workers_page(
     tasks: defaultdict[str, list[WorkerTask]] = defaultdict(list)
     grouped = any(one.slots is not None for one in members)
     for name, standing in sorted(standings.items()):
-        for half, one in zip(_HALVES, (standing, standing.target), strict=True):
+        sources = {f"source, task {number}": one for number, one in enumerate(standing.sources)}
+        for half, one in {**(sources or {"source": standing}), "target": standing.target}.items():
             if one is not None:
                 worker = one.worker or ("" if grouped else here)
                 tasks[worker].append(WorkerTask(name, half, TASK_BADGES[one.state]))

@@ -11,6 +11,7 @@ board_changes                   which records are due: those that differ, and a 
 map_changes                     which maps of columns are due: each that is new
 board_writer                    a thread of the half that writes them, and never keeps the half waiting
 gone_tables                     which tables are gone at the source, for the target half
+tasks/                          a half from the reports of its tasks
 board_summary                   what a board adds up to, and the last samples of it; pure
 board_reader                    reads the board of one pipeline to its end
 receipt_fold                    the newest requests of a pipeline

@@ -44,21 +44,18 @@ class HalfLook(NamedTuple):
 class BoardChanges:
     """Remembers what was written."""
 
-    def __init__(self, pipeline: str, half: Half) -> None:
-        self._half = BoardKey(pipeline, half)
+    def __init__(self, pipeline: str, half: Half, task: int = 0, tasks: int = 1) -> None:
+        """Take also which task of a half it is, and of how many; the first removes what is left of others."""
+        self._half, self._tasks = BoardKey(pipeline, half, task=task), tasks
         self._written: dict[BoardKey, bytes] = {}
         self._last = float("-inf")
+        self._left: list[BoardKey] = []  # of tasks that there are no more
 
     def reported_before(self, keys: Iterable[BoardKey]) -> None:
-        """Take the tables that an earlier process of this half has reported."""
-        self._written |= dict.fromkeys(
-            (
-                key
-                for key in keys
-                if key[:2] == self._half[:2] and key.since_ms is None and key.errors is None
-            ),
-            b"",
-        )
+        """Take the tables that an earlier process of this task has reported."""
+        ours = [key for key in keys if key[:2] == self._half[:2] and key.since_ms is None]
+        self._written |= {key: b"" for key in ours if key.task == self._half.task and key.errors is None}
+        self._left = [key for key in ours if self._half.task == 0 and key.task >= self._tasks]
 
     def lost(self) -> None:
         """Take that something may not have been written: all of it is due again."""
@@ -67,7 +64,9 @@ class BoardChanges:
 
     def due(self, look: HalfLook, now: float, now_ms: int, *, whole: bool) -> list[Record]:
         """Return the records to write now; a `whole` look names every table that exists."""
-        made = [
+        made: list[Record] = [(key.encode(), None) for key in self._left]
+        self._left = []
+        made += [
             record
             for table, document in look.tables.items()
             for record in self._record(self._half._replace(table=table), document, now_ms)

@@ -19,6 +19,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from wrackline.control.runtime.board.board_reader import board_slot
 from wrackline.control.runtime.board.board_summary import BoardVersion, board_version
 from wrackline.control.runtime.board.receipt_fold import ReceiptFold
+from wrackline.control.runtime.board.tasks.half_fold import half_of
 from wrackline.control.runtime.ground.pipeline_access import group_of
 from wrackline.control.runtime.ground.times import ClockSteps, now_ms
 from wrackline.producers.kafka.client import Client, Identity, Settings
@@ -137,7 +138,7 @@ class BoardFollower:
         """
         with self._lock:
             self._obey_clock()
-            known = {half: self._board.half(pipeline, half) for half in Half}
+            known = {half: half_of(self._board, pipeline, half, now_ms()) for half in Half}
             copies = {
                 half: replace(
                     one,
@@ -153,17 +154,19 @@ class BoardFollower:
     def version(self, pipeline: str) -> BoardVersion:
         """Return numbers that are others once a pipeline's board says something else."""
         with self._lock:
-            return board_version({half: self._board.half(pipeline, half) for half in Half})
+            return board_version({half: half_of(self._board, pipeline, half, now_ms()) for half in Half})
 
     def maps(self, pipeline: str) -> Mapping[Half, MapLog]:
         """Return the maps of columns of both halves as they are now."""
         with self._lock:
-            return {half: self._board.half(pipeline, half).maps.copy() for half in Half}
+            return {half: half_of(self._board, pipeline, half, now_ms()).maps.copy() for half in Half}
 
     def errors(self, pipeline: str) -> Mapping[Half, Sequence[tuple[ErrorDay, ErrorCount]]]:
         """Return how often each half has logged each error on each day."""
         with self._lock:
-            return {half: list(self._board.half(pipeline, half).errors.items()) for half in Half}
+            return {
+                half: list(half_of(self._board, pipeline, half, now_ms()).errors.items()) for half in Half
+            }
 
     def receipts(self, pipeline: str) -> Sequence[Receipt]:
         """Return the newest requests of a pipeline."""

@@ -53,7 +53,8 @@ def progress_of(source: HalfBoard) -> SourceProgress | None:
     by then without being known so here.
     """
     moments = [one["through_ms"] for one in _databases(source).values()]
-    if not moments or None in moments:
+    all_tasks = all(task["state"] for task in source.report.get("tasks", ()))  # or a database is not known
+    if not moments or None in moments or not all_tasks:
         return None
     there = {
         name: table["state"] == TableStatus.STREAMING.value and not table["reason"]

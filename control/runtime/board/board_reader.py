@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from confluent_kafka.admin import AdminClient
 
-from wrackline.control.runtime.ground.pipeline_access import TASK, group_of
+from wrackline.control.runtime.ground.pipeline_access import BYSTANDER, group_of
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity
@@ -48,7 +48,7 @@ def read_records(values: Values, admin: AdminClient) -> Iterator[BoardRecord]:
     if not offsets_topic.slot_exists(admin, slot):
         return
     client = Client(values.below("kafka."), values.integer("max.row.bytes"))
-    reader = client.reader(Identity(group_of(name), name, TASK, OUTSIDE_ANY_TRANSACTION))
+    reader = client.reader(Identity(group_of(name), name, BYSTANDER, OUTSIDE_ANY_TRANSACTION))
     for one in offsets_topic.read_records(admin, reader, slot, fenced=False):
         try:
             parse_key(one.key or b"")

@@ -39,13 +39,20 @@ Tell = Callable[[WracklineError], None]
 
 @contextmanager
 def written_board(
-    values: Values, half: Half, look: Look, tell: Tell, earlier: Callable[[HalfBoard], None] = lambda _: None
+    values: Values,
+    half: Half,
+    look: Look,
+    tell: Tell,
+    earlier: Callable[[HalfBoard], None] = lambda _: None,
+    *,
+    task: int = 0,
+    tasks: int = 1,
 ) -> Iterator[MapChanges]:
     """Write until the block ends, and once more then; `earlier` first gets what the last process reported.
 
-    Yield what takes the maps of tables' columns.
+    Yield what takes the maps of tables' columns.  A half may have several tasks, each with its own reports.
     """
-    writer = _Writer(values, half, look, tell, earlier)
+    writer = _Writer(values, half, look, tell, earlier, task, tasks)
     thread = Thread(target=writer.run, name="board", daemon=True)
     thread.start()
     try:
@@ -58,16 +65,23 @@ def written_board(
 
 class _Writer:
     def __init__(
-        self, values: Values, half: Half, look: Look, tell: Tell, earlier: Callable[[HalfBoard], None]
+        self,
+        values: Values,
+        half: Half,
+        look: Look,
+        tell: Tell,
+        earlier: Callable[[HalfBoard], None],
+        task: int = 0,
+        tasks: int = 1,
     ) -> None:
         self.ending = Event()
         self._values, self._half, self._look, self._tell = values, half, look, tell
-        self._earlier = earlier
+        self._earlier, self._task = earlier, task
         self._slot = board_slot(values)
         self._client = Client(values.below("kafka."), values.integer("max.row.bytes"))
-        self._changes = BoardChanges(values.text("name"), half)
+        self._changes = BoardChanges(values.text("name"), half, task, tasks)
         self.maps = MapChanges(values.text("name"), half, now_ms)
-        self.errors = ErrorChanges(values.text("name"), half, now_ms)
+        self.errors = ErrorChanges(values.text("name"), half, now_ms, task)
         self._whole = True  # whether the next look at figures is at all tables
         self._due = 0.0  # when that is
         self._gap = False  # whether a record may be missing that a half's moment counts on
@@ -105,8 +119,9 @@ class _Writer:
             board.apply(key, value, at_ms)
         last = board.half(self._values.text("name"), self._half)
         self._earlier(last)
-        self.maps.recorded(last.maps)
-        self.errors.recorded(last.errors)
+        self.maps.recorded(last.maps)  # all tasks write theirs to the first
+        own = board.tasks(self._values.text("name"), self._half).get(self._task, HalfBoard())
+        self.errors.recorded(own.errors)
         self._changes.reported_before(parse_key(key) for key, value, _ in records if value is not None)
         return Producer(self._client.reporter("board"))
 

@@ -22,6 +22,7 @@ from wrackline.schemas.kafka import receipts
 from wrackline.schemas.kafka.board_records import Document, HalfState
 from wrackline.schemas.kafka.receipts import TableProgress
 from wrackline.schemas.kafka.topic_names import COLLISION, table_topic
+from wrackline.schemas.pipelines.deal import Deal
 from wrackline.schemas.pipelines.publication_settings import naming_of
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
@@ -52,8 +53,10 @@ class SourceReport:
         measures: TaskMeasures,
         place: PositionText,
         is_wished: Callable[[], bool] = lambda: False,
+        deal: Deal = Deal(0, (("",),)),  # noqa: B008 - frozen
     ) -> None:
-        """Take also what writes a position as the source's people do, and whether a rest is wished."""
+        """Take also what writes a position as the source's people do, if a rest is wished, and the deal."""
+        self._deal = {"number": deal.number, "tasks": deal.tasks}
         self.standing = HalfStanding(is_wished=is_wished)
         self._kind, self._measures, self._place = kind, measures, place
         self._server, self._naming = values.text("topic.prefix"), naming_of(values)
@@ -75,7 +78,7 @@ class SourceReport:
         else:
             self._figures = self._half_figures()  # first: a table that is set aside later is not in it
             wanted = measures.take_changed().union(measures.known() if scope is LookScope.ALL else ())
-        half = {**self.standing.document(), **self._figures, **self._database_states()}
+        half = {**self.standing.document(), "deal": self._deal, **self._figures, **self._database_states()}
         reads: defaultdict[TableId, list[ReadUnderWay]] = defaultdict(list)
         if scope is not LookScope.STATES or wanted:
             for read in measures.reads_under_way():

@@ -13,7 +13,7 @@ from itertools import takewhile
 import orjson
 
 from wrackline.control.runtime.check.file_check import STOPS
-from wrackline.control.runtime.ground.pipeline_access import TASK, group_of, ownership_of
+from wrackline.control.runtime.ground.pipeline_access import BYSTANDER, group_of, ownership_of
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.contract.first_reads import FirstReads
 from wrackline.producers.contract.optional_parts import Attended, Claimed, Renewing, Surveying
@@ -197,7 +197,7 @@ def topic_findings(server: str, tables: Collection[TableId], naming: Naming) -> 
 
 def _surroundings(values: Values) -> Surroundings:
     name = values.text("name")
-    own = Identity(group_of(name), name, TASK, 0)
+    own = Identity(group_of(name), name, BYSTANDER, 0)
     others = partial(neighbour_positions, Client(values.below("kafka.")), own, tell=lambda _: None)
     return Surroundings(time.monotonic, now_ms, _registers_nothing, neighbours=others)
 

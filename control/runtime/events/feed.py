@@ -18,7 +18,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from wrackline.control.runtime.events.record_decoder import TopicRecord
 from wrackline.control.runtime.events.start_offsets import short_slices, stretch_back
 from wrackline.control.runtime.events.topic_choice import NO_TOPIC
-from wrackline.control.runtime.ground.pipeline_access import TASK, group_of
+from wrackline.control.runtime.ground.pipeline_access import BYSTANDER, group_of
 from wrackline.control.runtime.services import topic_ends
 from wrackline.control.runtime.services.topic_ends import OffsetSpan, TopicSlice
 from wrackline.producers.kafka.client import Client, Identity
@@ -61,7 +61,7 @@ class Feed:
 
     def __init__(self, values: Values) -> None:
         given, name = values.below("kafka."), values.text("name")
-        identity = Identity(group_of(name), name, TASK, OUTSIDE_ANY_TRANSACTION)
+        identity = Identity(group_of(name), name, BYSTANDER, OUTSIDE_ANY_TRANSACTION)
         self._who = f"{name}.tail"
         self._client = Client(given, values.integer("max.row.bytes"))
         check_login(self._client, time.monotonic)  # its error says why a login is refused

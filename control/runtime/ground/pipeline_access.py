@@ -16,10 +16,11 @@ from wrackline.producers.contract.steps import Saved
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.login_check import check_login
 from wrackline.producers.kafka.ownership import Ownership
+from wrackline.schemas.pipelines.deal import TaskShare
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import SourcePartition, TableSchema
 
-TASK = 0
+BYSTANDER = 0  # the number of a caller that is no task
 
 PositionText = Callable[[SourcePartition, Saved], str]
 
@@ -29,9 +30,10 @@ def group_of(name: str) -> str:
     return f"wrackline-{name}"
 
 
-def surroundings() -> Surroundings:
-    """What a source needs that writes no events here."""
-    return Surroundings(time.monotonic, now_ms, _registers_nothing)
+def surroundings(share: TaskShare | None = None) -> Surroundings:
+    """What a source needs that writes no events here; of several databases, all or those of a task."""
+    names = None if share is None else share.names
+    return Surroundings(time.monotonic, now_ms, _registers_nothing, share=names)
 
 
 def position_text(source: Source) -> PositionText:
@@ -39,12 +41,12 @@ def position_text(source: Source) -> PositionText:
     return source.place if isinstance(source, Attended) else lambda _, saved: orjson.dumps(saved).decode()
 
 
-def ownership_of(values: Values) -> Ownership:
-    """Return the offsets' partition of a pipeline's one task, once Kafka has let us in."""
+def ownership_of(values: Values, task: int = BYSTANDER) -> Ownership:
+    """Return a pipeline's offsets, for a task or for a bystander, once Kafka has let us in."""
     name = values.text("name")
     client = Client(values.below("kafka."), values.integer("max.row.bytes"))
     check_login(client, time.monotonic)
-    return Ownership(client, group_of(name), name, TASK)
+    return Ownership(client, group_of(name), name, task)
 
 
 def _registers_nothing(table: TableSchema) -> WriterIds:

@@ -84,6 +84,8 @@ def serve_pages(port: int, pages: Mapping[str, ScrapePage], setting: str) -> Ite
         server = _Server((HOST, port), Handler)
     except OSError as exc:
         raise PORT_TAKEN(port=port, reason=exc.strerror or "the system refuses", setting=setting) from exc
+    except OverflowError:  # a task adds its number to the setting
+        raise PORT_TAKEN(port=port, reason="65535 is the last one", setting=setting) from None
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="metrics", daemon=True)
     thread.start()
     try:

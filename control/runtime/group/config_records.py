@@ -2,32 +2,34 @@
 
     coordinator         {"worker", "url", "term", "users", "secret"}  the writing worker; whether users log in
                                                 there; the secret of the console's sessions, passed on by each
-    connector-<name>    {"config", "cut"}           the settings as they came, references unresolved
+    connector-<name>    {"config", "cut", "tasks"}  the settings as they came, references unresolved; how many
+                                                tasks the source half has, if they are several
     target-<name>       {"state", "paused"}         STARTED, PAUSED, STOPPED; tasks that are paused alone
-    task-<name>-0       {"slot"}                    which partition of <group>-tasks it belongs to
+    task-<name>-<n>     {"slot"}                    which partition of <group>-tasks a source task belongs to;
+                                                the target half goes with task 0
     restart-<name>      {"at", "task"}              a message: nothing of it is kept; no task means all
     draft-default-<id>  {"name", "config", …}       a pipeline that is not made yet (`draft_records.py`)
     answer-<key>        {"at_ms", "request", "status", "location", "body"}    to a request that is done once
 
-A connector exists when it has its `connector-`, `target-` and `task-` records.  `cut` distinguishes one
+A connector exists when it has its `connector-`, `target-` and all `task-` records.  `cut` distinguishes one
 configuration from the next, also for a connector that was deleted and made again.  A record that can't be
 read is skipped and reported: one connector's fault must not stop the others.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
 
 from wrackline.control.runtime.rest.model.kept_answers import KeptAnswer
+from wrackline.control.runtime.worker.pipeline_tasks import PipelineTasks, asks_for_target
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.kafka import draft_records
 from wrackline.schemas.kafka.draft_records import StoredDraft, draft_of
 from wrackline.schemas.untrusted import number, text
 
-TASK: Final = 0
 SLOTS: Final = 128
 _COORDINATOR: Final = b"coordinator"
 _STATES: Final = {DesiredState.RUN: "STARTED", DesiredState.PAUSE: "PAUSED", DesiredState.STOP: "STOPPED"}
@@ -43,6 +45,7 @@ UNREADABLE = define(
 
 Change = tuple[bytes, bytes | None]
 Document = Mapping[str, Any]
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -54,21 +57,50 @@ class Connector:
     config: Mapping[str, str] = field(repr=False)  # it may contain secrets
     cut: int
     wish: DesiredState
-    slot: int
+    slot: int  # of its first task, and of its target half
     resting: frozenset[int] = frozenset()  # tasks that are paused while the others run
+    more: tuple[int, ...] = ()  # the slots of its other source tasks
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """The slot of each source task."""
+        return (self.slot, *self.more)
+
+    @property
+    def tasks(self) -> PipelineTasks:
+        """Its tasks."""
+        return PipelineTasks(len(self.slots), asks_for_target(self.config))
+
+    def slot_of(self, task: int) -> int:
+        """Return where a task runs."""
+        return self.slots[task] if task < len(self.slots) else self.slot
+
+    def placed(self, slots: Sequence[int]) -> "Connector":
+        """Return it with a source task in each of these slots."""
+        return replace(self, slot=slots[0], more=tuple(slots[1:]))
+
+    def changed(self, config: Mapping[str, str], cut: int, slots: Sequence[int]) -> "Connector":
+        """Return it with other settings and as many source tasks as slots; what rests does so still."""
+        new = replace(self, config=config, cut=cut).placed(slots)
+        both = range(min(len(self.slots), len(slots)))
+        resting = {one for one in self.resting if one in both}
+        if self.tasks.target and new.tasks.target and len(self.slots) in self.resting:
+            resting.add(len(slots))
+        return replace(new, resting=frozenset(resting))
 
     def task_wish(self, task: int) -> DesiredState:
         """Return what is wished of one task."""
         rests = self.wish is DesiredState.RUN and task in self.resting
         return DesiredState.PAUSE if rests else self.wish
 
-    def wished(self, wish: DesiredState, task: int | None, tasks: Collection[int]) -> "Connector":
+    def wished(self, wish: DesiredState, task: int | None) -> "Connector":
         """Return it after a wish for all of its tasks, or for one; the wish is to run or to pause it."""
+        tasks = set(self.tasks)
         if task is None:
             return replace(self, wish=wish, resting=frozenset())
         resting = {one for one in tasks if self.task_wish(one) is not DesiredState.RUN} - {task}
         resting |= {task} if wish is DesiredState.PAUSE else set()
-        if resting == set(tasks):
+        if resting == tasks:
             return replace(self, wish=DesiredState.PAUSE, resting=frozenset())
         return replace(self, wish=DesiredState.RUN, resting=frozenset(resting))
 
@@ -98,9 +130,9 @@ class GroupConfig:
         self.office: CoordinatorTerm | None = None
         self.drafts: dict[str, StoredDraft] = {}
         self.answers: dict[str, KeptAnswer] = {}
-        self._configs: dict[str, tuple[Mapping[str, str], int]] = {}
+        self._configs: dict[str, tuple[Mapping[str, str], int, int]] = {}
         self._wishes: dict[str, tuple[DesiredState, frozenset[int]]] = {}
-        self._slots: dict[str, int] = {}
+        self._slots: dict[str, dict[int, int]] = {}  # of each source task
         self._connectors: Mapping[str, Connector] = {}  # what they added up to at the last question
         self._news: set[str] = set()  # connectors with records since
 
@@ -116,9 +148,7 @@ class GroupConfig:
                 self.office = _read_term(document)
             case "connector":
                 self._news.add(name)
-                _update(
-                    self._configs, name, document, lambda read: (_texts(read["config"]), number(read["cut"]))
-                )
+                _update(self._configs, name, document, _read_config)
             case "target":
                 self._news.add(name)
                 _update(
@@ -128,9 +158,9 @@ class GroupConfig:
                     lambda read: (_WISHES[read["state"]], frozenset(map(number, read.get("paused", ())))),
                 )
             case "task":
-                of = name.removesuffix(f"-{TASK}")
+                of, task = task_in(name)
                 self._news.add(of)
-                _update(self._slots, of, document, lambda read: slot_of(read["slot"]))
+                _update(self._slots.setdefault(of, {}), task, document, lambda read: slot_of(read["slot"]))
             case draft_records.KIND:
                 of = draft_records.id_of(name)
                 _update(self.drafts, of, document, lambda read: StoredDraft(draft_of(read), str(offset)))
@@ -150,9 +180,13 @@ class GroupConfig:
         """The connectors that exist; one without news is the same object as before."""
         if self._news:
             found = {name: one for name, one in self._connectors.items() if name not in self._news}
-            for name in self._news & self._configs.keys() & self._wishes.keys() & self._slots.keys():
-                (config, cut), (wish, resting) = self._configs[name], self._wishes[name]
-                found[name] = Connector(name, config, cut, wish, self._slots[name], resting)
+            for name in self._news & self._configs.keys() & self._wishes.keys():
+                (config, cut, tasks), (wish, resting) = self._configs[name], self._wishes[name]
+                slots = [
+                    slot for task in range(tasks) if (slot := self._slots.get(name, {}).get(task)) is not None
+                ]
+                if len(slots) == tasks:
+                    found[name] = Connector(name, config, cut, wish, slots[0], resting, tuple(slots[1:]))
             self._connectors, self._news = found, set()
         return self._connectors
 
@@ -164,13 +198,17 @@ def term_record(new: CoordinatorTerm) -> tuple[bytes, bytes]:
     )
 
 
-def connector_record(connector: Connector) -> list[Change]:
-    """Record a whole connector."""
-    config = {"config": dict(connector.config), "cut": connector.cut}
-    return [
+def connector_record(connector: Connector, before: Connector | None = None) -> list[Change]:
+    """Record a whole connector; tasks that it had `before` go."""
+    slots = connector.slots
+    tasks = {"tasks": len(slots)} if len(slots) > 1 else {}
+    config = {"config": dict(connector.config), "cut": connector.cut, **tasks}
+    gone = () if before is None else range(len(slots), len(before.slots))
+    return [  # its tasks first: at no moment it lacks one
+        *((_task_key(connector.name, task), orjson.dumps({"slot": slot})) for task, slot in enumerate(slots)),
         (f"connector-{connector.name}".encode(), orjson.dumps(config)),
         wish_record(connector),
-        (f"task-{connector.name}-{TASK}".encode(), orjson.dumps({"slot": connector.slot})),
+        *((_task_key(connector.name, task), None) for task in gone),
     ]
 
 
@@ -180,10 +218,15 @@ def wish_record(connector: Connector) -> Change:
     return f"target-{connector.name}".encode(), orjson.dumps(wished)
 
 
-def removal_records(name: str) -> list[Change]:
+def removal_records(connector: Connector) -> list[Change]:
     """Remove a connector."""
-    keys = (f"connector-{name}", f"target-{name}", f"restart-{name}", f"task-{name}-{TASK}")
-    return [(key.encode(), None) for key in keys]
+    keys = [f"{kind}-{connector.name}".encode() for kind in ("connector", "target", "restart")]
+    keys += [_task_key(connector.name, task) for task in range(len(connector.slots))]
+    return [(key, None) for key in keys]
+
+
+def _task_key(name: str, task: int) -> bytes:
+    return f"task-{name}-{task}".encode()
 
 
 def answer_record(key: str, answer: KeptAnswer | None) -> Change:
@@ -207,11 +250,18 @@ def restart_record(name: str, at_ms: int, task: int | None) -> Change:
     return f"restart-{name}".encode(), orjson.dumps({"at": at_ms, **which})
 
 
-def _update(known: dict[str, T], name: str, document: Document | None, read: Callable[[Document], T]) -> None:
+def _update(known: dict[K, T], name: K, document: Document | None, read: Callable[[Document], T]) -> None:
     if document is None:
         known.pop(name, None)
     else:
         known[name] = read(document)
+
+
+def _read_config(read: Document) -> tuple[Mapping[str, str], int, int]:
+    tasks = number(read.get("tasks", 1))
+    if not 1 <= tasks <= SLOTS:
+        raise ValueError(tasks)
+    return _texts(read["config"]), number(read["cut"]), tasks
 
 
 def _read_term(read: Document) -> CoordinatorTerm:
@@ -234,6 +284,14 @@ def slot_of(value: object) -> int:
     if slot >= SLOTS:
         raise ValueError(slot)
     return slot
+
+
+def task_in(name: str) -> tuple[str, int]:
+    """Read the rest of a key that ends with a task's number; ValueError: there is no such task."""
+    of, _, task = name.rpartition("-")
+    if task != str(int(task)) or not 0 <= int(task) <= SLOTS:  # the target half is one more
+        raise ValueError(task)
+    return of, int(task)
 
 
 def _texts(config: object) -> Mapping[str, str]:

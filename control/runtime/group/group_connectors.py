@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime
 from threading import Event, Lock
 from typing import Final, NamedTuple
@@ -24,10 +23,10 @@ from wrackline.control.runtime.group.config_records import SLOTS, Change, Connec
 from wrackline.control.runtime.group.coordinator_writer import PATIENCE, CoordinatorWriter
 from wrackline.control.runtime.group.follower import Follower
 from wrackline.control.runtime.group.group_settings import WorkerGroup
-from wrackline.control.runtime.group.slots import slot_for
+from wrackline.control.runtime.group.slots import slots_for
 from wrackline.control.runtime.group.threads import Threads
 from wrackline.control.runtime.group.wishes import Wish, WishQueue
-from wrackline.control.runtime.group.worker_tasks import WorkerTasks, task_numbers
+from wrackline.control.runtime.group.worker_tasks import WorkerTasks
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import (
     NO_CONNECTOR,
@@ -48,6 +47,7 @@ from wrackline.control.runtime.worker.position_edits import edit_positions
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.failpoints import reach
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.pipelines.deal import source_tasks
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.secret_refs import Resolver
@@ -238,15 +238,20 @@ class GroupConnectors:
             refuse_existing(self._hands.connectors(), name)
         known = self._hands.connectors().get(name)
         cut = max(time.time_ns() // 1_000_000, 0 if known is None else known.cut + 1)
+        tasks = source_tasks(self.check(config).good())
         if known is None:
-            kept = self._placed(Connector(name, config, cut, wish or DesiredState.RUN, COORDINATORS_SLOT))
+            made = Connector(name, config, cut, wish or DesiredState.RUN, COORDINATORS_SLOT)
+            kept = made.placed(self._slots_for(name, tasks))
         else:
-            kept = replace(known, config=config, cut=cut)
+            slots = known.slots[:tasks]
+            if len(slots) < tasks:
+                slots = self._slots_for(name, tasks, slots)
+            kept = known.changed(config, cut, slots)
 
         def heard(now: Connector | None) -> bool:
             return now is not None and now.cut == cut
 
-        return Storing(name, config_records.connector_record(kept), heard)
+        return Storing(name, config_records.connector_record(kept, known), heard)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -280,9 +285,9 @@ class GroupConnectors:
     def remove(self, name: str) -> None:
         """Forget a connector; its positions stay."""
         with self._lock:
-            self._connector(name)
-            self.write(name, config_records.removal_records(name), lambda now: now is None)
-            self._hands.forgets(name)
+            known = self._connector(name)
+            self.write(name, config_records.removal_records(known), lambda now: now is None)
+            self._hands.forgets(known)
             self._shown.pop(name, None)
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
@@ -296,9 +301,10 @@ class GroupConnectors:
                 known = self._connector(one.name)
                 if one.state is DesiredState.RESTART:
                     changes.append(config_records.restart_record(one.name, now_ms(), one.task))
-                elif (wished := known.wished(one.state, one.task, task_numbers(known))) != known:
+                elif (wished := known.wished(one.state, one.task)) != known:
                     if wished.wish is DesiredState.RUN and known.wish is not DesiredState.RUN:
-                        wished = self._placed(wished)  # it has no process that would move
+                        slots = self._slots_for(one.name, len(wished.slots))
+                        wished = wished.placed(slots)  # it has no process that would move
                     changes += config_records.connector_record(wished)
                     new.append(wished)
             except WracklineError as error:
@@ -347,11 +353,9 @@ class GroupConnectors:
             raise NO_CONNECTOR(name=shown_name(name))
         return known
 
-    def _placed(self, connector: Connector) -> Connector:
+    def _slots_for(self, name: str, tasks: int, keep: Sequence[int] = ()) -> tuple[int, ...]:
         self._follower.wait_for(lambda: len(self._hands.owners()) == SLOTS, _SETTLE)
-        known = self._hands.connectors()
-        slot = slot_for(connector.name, known, self._hands.owners())
-        return replace(connector, slot=slot)
+        return slots_for(name, tasks, self._hands.connectors(), self._hands.owners(), keep)
 
     def write(self, name: str, changes: Sequence[Change], heard: Callable[[Connector | None], bool]) -> None:
         """Write as the coordinator, in one transaction, and wait until it counts on this worker.

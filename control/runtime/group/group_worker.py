@@ -12,7 +12,7 @@ notices after 6 s that a worker was killed; its tasks end with it.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from math import inf
@@ -32,7 +32,7 @@ from wrackline.control.runtime.group.group_drafts import GroupDrafts
 from wrackline.control.runtime.group.group_settings import WorkerGroup
 from wrackline.control.runtime.group.member import Member
 from wrackline.control.runtime.group.threads import Threads
-from wrackline.control.runtime.group.worker_tasks import WorkerTasks, task_numbers
+from wrackline.control.runtime.group.worker_tasks import WorkerTasks
 from wrackline.control.runtime.letters import letter_work
 from wrackline.control.runtime.letters.letter_work import LetterWork
 from wrackline.control.runtime.logs.libraries import log_libraries
@@ -44,7 +44,7 @@ from wrackline.control.runtime.rest.model.drafts import DraftAccess
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
-from wrackline.control.runtime.worker.pipeline_tasks import task_key
+from wrackline.control.runtime.worker.pipeline_tasks import TaskPlace
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
 from wrackline.control.runtime.worker.worker import (
     FOR_SOMEBODY,
@@ -193,13 +193,14 @@ def _member(
         hands.leave()
 
 
-def _begins(nursery: Nursery, group: WorkerGroup, connector: Connector) -> Mapping[str, Begin]:
-    settings = dict(group.whole(connector.config))
+def _begins(
+    nursery: Nursery, group: WorkerGroup, connector: Connector, tasks: Iterable[int]
+) -> Mapping[int, Begin]:
+    settings, sources = dict(group.whole(connector.config)), connector.tasks.sources
+    places = {number: TaskPlace(number, sources, connector.cut) for number in tasks}
     return {
-        task_key(connector.name, number): nursery.way(
-            task_process.run_settings, settings, group.allowed, number
-        )
-        for number in task_numbers(connector)
+        number: nursery.way(task_process.run_settings, settings, group.allowed, place)
+        for number, place in places.items()
     }
 
 

@@ -1,4 +1,4 @@
-"""Chooses a connector's slot: a slot of the worker with the fewest tasks.  Pure.
+"""Chooses the slots of a connector's tasks: each of the worker with the fewest tasks.  Pure.
 
 A slot is a partition of `<group>-tasks`; the worker that is assigned it runs its tasks.  When a worker joins,
 the client's cooperative assignor gives it the lowest partitions of each of the others.  So a task goes where
@@ -20,19 +20,40 @@ from wrackline.control.runtime.group.config_records import SLOTS, Connector
 from wrackline.producers.connect.restart_policy import DesiredState
 
 
-def slot_for(name: str, connectors: Mapping[str, Connector], owners: Mapping[int, str]) -> int:
-    """Choose a slot for a task that does not run; `owners`: each slot's worker, as far as it is known."""
+def slots_for(
+    name: str,
+    tasks: int,
+    connectors: Mapping[str, Connector],
+    owners: Mapping[int, str],
+    keep: Sequence[int] = (),
+) -> tuple[int, ...]:
+    """Choose a slot for each source task of a connector; the first tasks run, and `keep` theirs.
+
+    `owners` is each slot's worker, as far as it is known.
+    """
     others = [one for other, one in connectors.items() if other != name]
-    running = Counter(owners.get(one.slot) for one in others if one.wish is DesiredState.RUN)
+    running = [slot for one in others if one.wish is DesiredState.RUN for slot in one.slots]
+    used = [slot for one in others for slot in one.slots]
+    before = connectors[name].slots if name in connectors else ()
+    chosen = [*keep[:tasks]]
+    while len(chosen) < tasks:
+        mine = before[len(chosen)] if len(chosen) < len(before) else None
+        chosen.append(_slot_for(mine, [*running, *chosen], [*used, *chosen], owners))
+    return tuple(chosen)
+
+
+def _slot_for(
+    mine: int | None, running: Sequence[int], used: Sequence[int], owners: Mapping[int, str]
+) -> int:
+    loads = Counter(owners.get(slot) for slot in running)
     slots = dict.fromkeys(range(SLOTS), "") | dict(owners)
-    least = min(running[worker] for worker in set(slots.values()))
-    idle = {worker for worker in slots.values() if running[worker] == least}
-    mine = connectors.get(name)
-    if mine is not None and slots[mine.slot] in idle:
-        return mine.slot
+    least = min(loads[worker] for worker in set(slots.values()))
+    idle = {worker for worker in slots.values() if loads[worker] == least}
+    if mine is not None and slots[mine] in idle:
+        return mine
     chosen = min(idle)
     own = sorted(slot for slot, worker in slots.items() if worker == chosen)
-    return _evenest(own, Counter(one.slot for one in others))
+    return _evenest(own, Counter(used))
 
 
 def _evenest(slots: Sequence[int], used: Counter[int]) -> int:

@@ -1,8 +1,8 @@
 """What a group's workers report of themselves and of their tasks: the records of `<group>-status`.  Pure.
 
     worker-<id>         {"slots", "since", "version"}                     the slots that it owns
-    status-<name>-<n>   {"state", "reason", "worker", "claim", "cut", "tables"}     a task's state: 0 is the
-                        source half, 1 the target half
+    status-<name>-<n>   {"state", "reason", "worker", "claim", "cut", "tables"}     a task's state: the source
+                        half's come first, from 0 on; the target half is the next
     session-<id>        {"until"}           a session that ended with a log-out, until it would end by itself
 
 Each is written by the worker itself.  A worker that was frozen, and does not know yet that its tasks have
@@ -13,18 +13,16 @@ a connector that was deleted and made again counts its claims from the start, an
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
-from wrackline.control.runtime.group.config_records import slot_of
-from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, TARGET_TASK
-from wrackline.control.runtime.worker.pipeline_tasks import task_key, task_of
+from wrackline.control.runtime.group.config_records import slot_of, task_in
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.untrusted import number, text
 from wrackline.schemas.versions import OURS
 
-_NUMBERS: Final = {str(number): number for number in (SOURCE_TASK, TARGET_TASK)}
+Task = tuple[str, int]  # a connector and the number of one of its tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +41,13 @@ class GroupState:
     """The fold of the records."""
 
     def __init__(self) -> None:
-        self.tasks: dict[str, TaskReport] = {}
+        self.tasks: dict[Task, TaskReport] = {}
         self.owners: dict[int, str] = {}
         self.since: dict[str, int] = {}  # when each worker began, by its last report; 0: it has left
         self.versions: dict[str, str] = {}  # of each worker's program
         self.ended: dict[str, int] = {}  # sessions of the console, with the second at which they end anyway
 
-    def apply(self, key: bytes, value: bytes | None) -> str | None:
+    def apply(self, key: bytes, value: bytes | None) -> Task | None:
         """Take the next record; return the task of a report by a worker that no longer has it.
 
         ValueError, KeyError or TypeError: the record is not known.
@@ -72,8 +70,7 @@ class GroupState:
             return None
         if kind != "status":
             raise ValueError(kind)
-        of, _, its = name.rpartition("-")
-        task = task_key(of, _NUMBERS[its])
+        task = task_in(name)
         if document is None:
             self.tasks.pop(task, None)
             return None
@@ -83,10 +80,10 @@ class GroupState:
         self.tasks[task] = told
         return None
 
-    def next_claim(self, connector: str) -> int:
-        """The number that a worker takes a connector's tasks with: above that of each of them."""
-        tasks = (task_key(connector, number) for number in (SOURCE_TASK, TARGET_TASK))
-        return 1 + max((self.tasks[task].claim for task in tasks if task in self.tasks), default=0)
+    def next_claim(self, task: Task) -> int:
+        """The number that a worker takes a task with."""
+        known = self.tasks.get(task)
+        return 1 if known is None else known.claim + 1
 
 
 def worker_record(worker: str, slots: Iterable[int], since: int) -> tuple[bytes, bytes]:
@@ -110,7 +107,7 @@ def session_over(session: str) -> tuple[bytes, None]:
     return f"session-{session}".encode(), None
 
 
-def task_record(task: str, report: TaskReport) -> tuple[bytes, bytes]:
+def task_record(task: Task, report: TaskReport) -> tuple[bytes, bytes]:
     """Report a task's state."""
     told = {"state": report.state.value, "worker": report.worker, "claim": report.claim, "cut": report.cut}
     more = {"reason": report.reason, "tables": report.tables}
@@ -118,13 +115,13 @@ def task_record(task: str, report: TaskReport) -> tuple[bytes, bytes]:
     return _key(task), orjson.dumps(told | known)
 
 
-def task_forgotten(task: str) -> tuple[bytes, None]:
+def task_forgotten(task: Task) -> tuple[bytes, None]:
     """Forget a task that no longer exists."""
     return _key(task), None
 
 
-def _key(task: str) -> bytes:
-    name, number = task_of(task)
+def _key(task: Task) -> bytes:
+    name, number = task
     return f"status-{name}-{number}".encode()
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Event, RLock
-from typing import Final
+from typing import Final, NamedTuple
 
 from wrackline.control.runtime.group import status_records
 from wrackline.control.runtime.group.config_records import (
@@ -22,15 +22,11 @@ from wrackline.control.runtime.group.config_records import (
     CoordinatorTerm,
     GroupConfig,
 )
-from wrackline.control.runtime.group.status_records import GroupState, TaskReport
-from wrackline.control.runtime.rest.model.connect_documents import (
-    SOURCE_TASK,
-    TARGET_TASK,
-    ConnectorState,
-)
+from wrackline.control.runtime.group.status_records import GroupState, Task, TaskReport
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState, state_of_tasks
 from wrackline.control.runtime.rest.model.connectors import GroupMember
 from wrackline.control.runtime.rest.model.kept_answers import KeptAnswer
-from wrackline.control.runtime.worker.pipeline_tasks import asks_for_target, task_key, task_of
+from wrackline.control.runtime.worker.pipeline_tasks import pipeline_of
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.connect.supervisor import MOVING, Supervisor
@@ -54,13 +50,21 @@ _UNHEARD: Final = {
 _KILLED: Final = 2.0  # seconds from a kill to the end of a process
 
 
+class _OwnTask(NamedTuple):
+    """A task that the supervisor has."""
+
+    number: int
+    wish: DesiredState
+    claim: int
+
+
 @dataclass(frozen=True, slots=True)
 class _OwnTasks:
     """A connector's tasks that the supervisor has."""
 
     connector: Connector  # as it was when it was settled
-    claim: int
-    tasks: Mapping[str, DesiredState]  # with what is wished of each
+    slots: frozenset[int]  # that were ours then
+    tasks: Mapping[str, _OwnTask]  # by the supervisor's keys
 
 
 @dataclass(slots=True)
@@ -79,7 +83,7 @@ class WorkerTasks:
         self,
         topics: InternalTopics,
         supervisor: Supervisor,
-        begins: Callable[[Connector], Mapping[str, Begin]],
+        begins: Callable[[Connector, Iterable[int]], Mapping[int, Begin]],
         report: Callable[[Change], None],
         tell: Callable[[WracklineError], None],
     ) -> None:
@@ -88,7 +92,7 @@ class WorkerTasks:
         self._config, self._heard = GroupConfig(), GroupState()
         self._own: frozenset[int] = frozenset()
         self._tasks: dict[str, _OwnTasks] = {}  # by connector
-        self._task_reports: dict[str, TaskReport] = {}
+        self._task_reports: dict[Task, TaskReport] = {}
         self._unread: deque[_OwnChange] = deque()  # what this worker has written, and will read
         self._ready, self._since = False, 0
         self._lock = RLock()
@@ -125,39 +129,45 @@ class WorkerTasks:
         """Give up slots that another worker gets; return when their tasks have ended."""
         with self._lock:
             self._own -= frozenset(slots)
-            found = self._config.connectors
-            leaving = [name for name in self._tasks if name in found and found[name].slot not in self._own]
-            claims = {task: self._tasks[name] for name in leaving for task in self._tasks[name].tasks}
-            ends = [end for name in leaving for end in self._let_go(name)]
+            found, leaving = self._config.connectors, list[tuple[str, _OwnTasks, str]]()
+            for name, taken in self._tasks.items():
+                now = found.get(name)
+                if now is not None:
+                    gone = [
+                        key for key, one in taken.tasks.items() if now.slot_of(one.number) not in self._own
+                    ]
+                    leaving += [(name, taken, key) for key in gone]
+            ends = [self._let_go(name, key) for name, _, key in leaving]
         deadline = time.monotonic() + MOVING + _KILLED
         for end in ends:
             end.wait(max(0.0, deadline - time.monotonic()))
-        for task, taken in claims.items():  # until another worker has the task, it has no owner
-            self._report(
-                status_records.task_record(
-                    task, TaskReport(TaskState.STARTING, self._worker, taken.claim, taken.connector.cut)
-                )
-            )
+        for name, taken, key in leaving:  # until another worker has the task, it has no owner
+            one, cut = taken.tasks[key], taken.connector.cut
+            left = TaskReport(TaskState.STARTING, self._worker, one.claim, cut)
+            self._report(status_records.task_record((name, one.number), left))
 
     def stands(self, task: str, standing: ConnectorState) -> None:
         """Report the state of a task's process."""
         with self._lock:
-            taken = self._tasks.get(task_of(task)[0])
-            if taken is not None:
-                self._task_reports[task] = TaskReport(
+            name = pipeline_of(task)
+            taken = self._tasks.get(name)
+            own = None if taken is None else taken.tasks.get(task)
+            if taken is not None and own is not None:
+                report = TaskReport(
                     standing.state,
                     self._worker,
-                    taken.claim,
+                    own.claim,
                     taken.connector.cut,
                     standing.reason,
                     standing.tables,
                 )
-                self._report(status_records.task_record(task, self._task_reports[task]))
+                self._task_reports[name, own.number] = report
+                self._report(status_records.task_record((name, own.number), report))
 
-    def forgets(self, name: str) -> None:
+    def forgets(self, connector: Connector) -> None:
         """Report that a connector's tasks no longer exist."""
-        for number in (SOURCE_TASK, TARGET_TASK):
-            self._report(status_records.task_forgotten(task_key(name, number)))
+        for number in connector.tasks:
+            self._report(status_records.task_forgotten((connector.name, number)))
 
     def connectors(self) -> Mapping[str, Connector]:
         """The group's connectors."""
@@ -189,13 +199,14 @@ class WorkerTasks:
 
     def standing(self, connector: Connector) -> ConnectorState:
         """Return the states of a connector's tasks, wherever they run."""
-        source, *target = (self._state(connector, number) for number in task_numbers(connector))
-        return replace(source, target=target[0]) if target else source
+        tasks = connector.tasks
+        known = [self._state(connector, number) for number in tasks]
+        return state_of_tasks(known[: tasks.sources], known[tasks.sources] if tasks.target else None)
 
     def _state(self, connector: Connector, number: int) -> ConnectorState:
         with self._lock:
-            told = self._heard.tasks.get(task_key(connector.name, number))
-            owner = self._heard.owners.get(connector.slot)
+            told = self._heard.tasks.get((connector.name, number))
+            owner = self._heard.owners.get(connector.slot_of(number))
         if told is None or told.cut != connector.cut:
             return ConnectorState(_UNHEARD[connector.task_wish(number)], None, owner)
         return ConnectorState(told.state, told.reason, told.worker, told.tables)
@@ -262,9 +273,8 @@ class WorkerTasks:
         again = self._config.apply(key, value, offset)
         taken = None if again is None else self._tasks.get(again.connector)
         if again is not None and taken is not None:
-            only = None if again.task is None else task_key(again.connector, again.task)
-            for task, wish in taken.tasks.items():
-                if only in (None, task) and wish is DesiredState.RUN:
+            for task, own in taken.tasks.items():
+                if again.task in (None, own.number) and own.wish is DesiredState.RUN:
                     self._supervisor.wish(task, DesiredState.RESTART)
         self._settle()
 
@@ -281,34 +291,51 @@ class WorkerTasks:
     def _settle(self) -> None:
         if not self._ready:
             return
-        wanted = {one.name: one for one in self._config.connectors.values() if one.slot in self._own}
+        own = self._own  # most connectors have one task, and this is asked of all at each record
+        wanted = {
+            name: one
+            for name, one in self._config.connectors.items()
+            if one.slot in own or not own.isdisjoint(one.more)
+        }
         for name in [name for name in self._tasks if name not in wanted]:
-            self._let_go(name)
+            self._drop(name)
         for name, connector in wanted.items():
             taken = self._tasks.get(name)
-            if taken is not None and taken.connector is connector:
-                continue  # or each record would cost as much as all connectors
-            claim = self._heard.next_claim(name) if taken is None else taken.claim
-            before: Mapping[str, DesiredState] = {} if taken is None else taken.tasks
-            begins = self._begins(connector) if taken is None or taken.connector.cut != connector.cut else {}
-            tasks = {task: connector.task_wish(task_of(task)[1]) for task in begins or before}
-            self._tasks[name] = _OwnTasks(connector, claim, tasks)
-            for task in before.keys() - tasks.keys():
-                self._task_reports.pop(task, None)
-                self._supervisor.let_go(task)
-            for task, wish in tasks.items():
-                if task in begins:
-                    self._supervisor.give(task, begins[task], wish)
-                elif wish is not before[task]:
-                    self._supervisor.wish(task, wish)
+            if taken is None or taken.connector is not connector or taken.slots is not self._own:
+                self._take(connector, taken)  # or each record would cost as much as all connectors
 
-    def _let_go(self, name: str) -> list[Event]:
-        taken = self._tasks.pop(name)
-        for task in taken.tasks:
-            self._task_reports.pop(task, None)
-        return [self._supervisor.let_go(task) for task in taken.tasks]
+    def _take(self, connector: Connector, taken: _OwnTasks | None) -> None:
+        name, before = connector.name, {} if taken is None else taken.tasks
+        ours = [number for number in connector.tasks if connector.slot_of(number) in self._own]
+        keys = {connector.tasks.key(name, number): number for number in ours}
+        anew = taken is None or taken.connector.cut != connector.cut
+        begins = self._begins(connector, [keys[key] for key in keys if anew or key not in before])
+        claims = {
+            key: before[key].claim if key in before else self._heard.next_claim((name, number))
+            for key, number in keys.items()
+        }
+        tasks = {
+            key: _OwnTask(number, connector.task_wish(number), claims[key]) for key, number in keys.items()
+        }
+        for key in before.keys() - tasks.keys():
+            self._let_go(name, key)
+        self._tasks[name] = _OwnTasks(connector, self._own, tasks)
+        for key, task in tasks.items():
+            if task.number in begins:
+                self._supervisor.give(key, begins[task.number], task.wish)
+            elif task.wish is not before[key].wish:
+                self._supervisor.wish(key, task.wish)
 
+    def _let_go(self, name: str, key: str) -> Event:
+        """Let a task end, and forget it."""
+        taken = self._tasks[name]
+        self._task_reports.pop((name, taken.tasks[key].number), None)
+        self._tasks[name] = replace(
+            taken, tasks={other: one for other, one in taken.tasks.items() if other != key}
+        )
+        return self._supervisor.let_go(key)
 
-def task_numbers(connector: Connector) -> Sequence[int]:
-    """Return the numbers of a connector's tasks."""
-    return (SOURCE_TASK, TARGET_TASK) if asks_for_target(connector.config) else (SOURCE_TASK,)
+    def _drop(self, name: str) -> None:
+        for key in self._tasks[name].tasks:
+            self._let_go(name, key)
+        del self._tasks[name]

@@ -27,8 +27,8 @@ _LEVELS: Final = ("warning", "error", "critical")
 class ErrorChanges:
     """Counts, and remembers which counts the board has."""
 
-    def __init__(self, pipeline: str, half: Half, now_ms: Callable[[], int]) -> None:
-        self._half, self._now_ms = BoardKey(pipeline, half), now_ms
+    def __init__(self, pipeline: str, half: Half, now_ms: Callable[[], int], task: int = 0) -> None:
+        self._half, self._now_ms = BoardKey(pipeline, half, task=task), now_ms
         self._lock = Lock()
         self._new: dict[ErrorDay, ErrorCount] = {}  # that the board does not have
         self._days = ErrorDays()

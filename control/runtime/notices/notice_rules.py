@@ -30,6 +30,7 @@ FAILED, UNSUPPORTED_DDL, AT_RISK, LETTERS, SLO, RECOVERED = (
     "recovered",
 )
 _OF_SHAPE: Final = frozenset({SHAPE_CHANGED.code, CANT_TAKE.code, NAME_TAKEN.code})
+_TASK_DOWN: Final = ("failed", "silent")
 _RISK_S: Final = 86_400
 
 
@@ -111,12 +112,17 @@ def _of_half(pipeline: str, half: Half, known: HalfBoard, at_ms: int) -> Iterato
     trouble = half_trouble(pipeline, half, known, at_ms)
     if trouble is not None and (known.state is HalfState.FAILED or trouble.code == SILENT.code):
         yield Condition(FAILED, half.value), trouble.document()
+    down = [one for one in known.report.get("tasks", ()) if one["error"] and one["state"] in _TASK_DOWN]
+    for task in down:
+        yield Condition(FAILED, f"{half.value} task {task['task']}"), task["error"]
+    of_these = {name for task in down for name in task["databases"]}
     for name, database in known.report.get("databases", {}).items():
         left = database["lost_in_s"]
         if left is not None and left < _RISK_S:
             sentence = f"the log of {name} that is still needed may be lost in {round(left):,} s"
             yield Condition(AT_RISK, name), {"code": "", "sentence": sentence, "hint": "wrackline status"}
-        if database.get("state") == HalfState.FAILED.value and database.get("error"):  # others are read
+        failed = database.get("state") == HalfState.FAILED.value and name not in of_these
+        if failed and database.get("error"):  # others are read
             yield Condition(FAILED, f"database {name}"), database["error"]
     for name, table in known.tables.items():
         error = table.get("reason") or (table.get("error") if table.get("standing") == "stopped" else None)

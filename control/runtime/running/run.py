@@ -27,7 +27,6 @@ import orjson
 from wrackline.control.runtime.board.board_writer import written_board
 from wrackline.control.runtime.board.source_report import SourceReport
 from wrackline.control.runtime.ground.pipeline_access import (
-    TASK,
     group_of,
     ownership_of,
     position_text,
@@ -56,6 +55,7 @@ from wrackline.producers.task.task_loop import Task
 from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.kafka.board_records import Half
+from wrackline.schemas.pipelines.deal import TaskShare, whole_deal
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.filters import ColumnRules
@@ -95,13 +95,14 @@ NOT_STOPPED = define(
 def run(
     pipeline: Pipeline,
     log: Log,
+    share: TaskShare | None = None,
     *,
     tell: Tell = lambda _health, _error: None,
     wrong: TellWrong = lambda _tables: None,
     draw: Callable[[str], None] | None = None,
     is_wished: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Run a pipeline that was found good; an error that needs an operator is raised.
+    """Run a task of a pipeline that was found good, or all of it; an error that needs an operator is raised.
 
     `wrong` gets the tables that have an error, `draw` redraws the status line on a terminal.  `is_wished`
     says whether somebody wished that it rests, when it is asked to stop.
@@ -110,31 +111,36 @@ def run(
     if pipeline.source is None:
         raise ValueError("a pipeline without a source does not run")
     stopping, plugin = Event(), load(pipeline.source)
+    share = share or TaskShare(whole_deal(values, now_ms()))
     log = log.bind(pipeline=values.text("name"))
     with hear_stop_signals() as asked, log_libraries(log, values.redactor.clean), ExitStack() as opened:
         opened.enter_context(sent_lines(values, Half.SOURCE))
         warn_of_no_effect(pipeline, log)
         lineage = opened.enter_context(report_source_run(plugin, values, log))
-        source = plugin.open(values, surroundings())
+        source = plugin.open(values, surroundings(share))
         opened.callback(source.close)
-        measures = _measures(plugin, source)
+        measures = _measures(plugin, source, share.task)
         port = values.integer("metrics.port")
         if port:
+            port += share.task  # the tasks of a pipeline may run on one machine
             pages = {METRICS: metrics_page(measures.families)}
             opened.enter_context(serve_pages(port, pages, "metrics.port"))
             url = f"http://{HOST}:{port}{METRICS}"
             log.info("metrics", line=f"metrics: {url}", url=url)
-        report = SourceReport(values, plugin.kind, measures, position_text(source), is_wished)
+        report = SourceReport(values, plugin.kind, measures, position_text(source), is_wished, share.deal)
 
         def hear(health: Health, error: Exception | None) -> None:
             report.health(health, error)
             tell(health, error)
 
         narration = Narration(measures, log, time.monotonic, hear, lineage, wrong)
-        maps = opened.enter_context(written_board(values, Half.SOURCE, report.look, narration.notice))
+        board = written_board(
+            values, Half.SOURCE, report.look, narration.notice, task=share.task, tasks=share.deal.tasks
+        )
+        maps = opened.enter_context(board)
         narration.pass_shapes(partial(_know_shape, ColumnRules.of(values), maps.knows))
         opened.enter_context(report.standing.until_its_end())
-        begin = partial(_begin, plugin, values, source, narration, log, stopping)
+        begin = partial(_begin, plugin, values, source, share, narration, log, stopping)
         work = partial(_work, begin, assembly.limits(values), narration, stopping, random.random)
         working = background.start_call(work, "task")
         pulse = Pulse(StatusLine(measures, position_text(source), time.monotonic), log, time.monotonic, draw)
@@ -205,7 +211,13 @@ def _work(
 
 
 def _begin(
-    plugin: SourcePlugin, values: Values, source: Source, narration: Narration, log: Log, stopping: Event
+    plugin: SourcePlugin,
+    values: Values,
+    source: Source,
+    share: TaskShare,
+    narration: Narration,
+    log: Log,
+    stopping: Event,
 ) -> Begun:
     name, partitions = values.text("name"), source.partitions()
     surveys = background.ask_each(partial(_look, source), partitions, "survey")
@@ -219,10 +231,12 @@ def _begin(
             if len(partitions) == 1 or error.code == TOO_MANY.code:  # a limit on the whole pipeline
                 raise
             narration.database(partition, Health.RECOVERING, error)  # the others need not wait for it
-    ownership = ownership_of(values)
-    ownership.prepare()
-    generation = _claim(ownership, source, log, name)
-    owner = assembly.TaskOwner(group_of(name), TASK, ownership.newest, claimed=generation)
+    ownership = ownership_of(values, share.task)
+    ownership.prepare(tasks=share.deal.tasks)
+    generation = _claim(ownership, share, source, log, name)
+    owner = assembly.TaskOwner(
+        group_of(name), share.task, ownership.newest, claimed=generation, share=share.names
+    )
     moments = Clocks(time.monotonic, now_ms, random.random)
     with ExitStack() as opened:
         opened.enter_context(poll_logs(source, narration, now_ms))
@@ -279,8 +293,8 @@ def check_table_count(values: Values, partition: SourcePartition, count: int) ->
     return error
 
 
-def _claim(ownership: Ownership, source: Source, log: Log, name: str) -> int:
-    claim = ownership.claim(time.monotonic)
+def _claim(ownership: Ownership, share: TaskShare, source: Source, log: Log, name: str) -> int:
+    claim = ownership.take_over(share, time.monotonic)
     place = position_text(source)
     for partition, state in _log_states(source).items():
         offset = claim.state.resume(name, partition)
@@ -292,8 +306,8 @@ def _claim(ownership: Ownership, source: Source, log: Log, name: str) -> int:
         if state is not None and state.held_by is not None:
             line = f"takes over from {state.held_by}, which still reads {state.name} and is now shut out"
             log.warning("takes over", line=line, held_by=state.held_by, database=partition.database)
-    line = f"owner: generation {claim.generation} of {group_of(name)}.{name}.{TASK}"
-    log.info("owner", line=line, generation=claim.generation, task=TASK)
+    line = f"owner: generation {claim.generation} of {group_of(name)}.{name}.{share.task}"
+    log.info("owner", line=line, generation=claim.generation, task=share.task)
     return claim.generation
 
 
@@ -309,9 +323,9 @@ def _log_states(source: Source) -> Mapping[SourcePartition, LogState | None]:
     return found
 
 
-def _measures(plugin: SourcePlugin, source: Source) -> TaskMeasures:
+def _measures(plugin: SourcePlugin, source: Source, task: int) -> TaskMeasures:
     return TaskMeasures(
-        TASK,
+        task,
         plugin.kind,
         source.partitions(),
         TaskLimits().most_ahead_bytes,

@@ -22,7 +22,7 @@ from confluent_kafka.admin import AdminClient
 
 from wrackline.consumers.contract.target import Dropping, SparkTarget
 from wrackline.control.runtime.board.board_reader import read_board
-from wrackline.control.runtime.ground.pipeline_access import TASK, group_of, ownership_of, surroundings
+from wrackline.control.runtime.ground.pipeline_access import BYSTANDER, group_of, ownership_of, surroundings
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.services.offsets import RECENT
 from wrackline.control.runtime.spark.target_access import open_target_alone
@@ -120,7 +120,7 @@ class PipelineParts:
     @property
     def offsets(self) -> OffsetsSlot:
         """Where its positions are."""
-        return OffsetsSlot(internal_topics(group_of(self.name)).offsets, TASK)
+        return OffsetsSlot(internal_topics(group_of(self.name)).offsets, BYSTANDER)
 
 
 @contextmanager

@@ -24,7 +24,8 @@ from wrackline.producers.contract.optional_parts import Attended, NoServerPositi
 from wrackline.producers.contract.source_plugin import Source, load
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.cutting import table_fault
-from wrackline.producers.kafka.ownership import Change, Ownership
+from wrackline.producers.kafka.ownership import Ownership
+from wrackline.producers.kafka.takeover import Change
 from wrackline.producers.reading import resume_state
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.kafka import offsets_records

@@ -12,7 +12,7 @@ from typing import Any, Final
 from confluent_kafka.admin import AdminClient
 
 from wrackline.control.runtime.board.source_report import table_progress
-from wrackline.control.runtime.ground.pipeline_access import TASK, group_of
+from wrackline.control.runtime.ground.pipeline_access import BYSTANDER, group_of
 from wrackline.producers.kafka import offsets_topic, requests_topic
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.transactor import OffsetsSlot
@@ -40,7 +40,7 @@ def read_receipts(values: Values, tell: Callable[[WracklineError], None]) -> Rec
     admin = AdminClient(client.admin())
     if not offsets_topic.slot_exists(admin, OffsetsSlot(topic.requests, requests_topic.PARTITION)):
         return {}
-    reader = client.reader(Identity(group, name, TASK, OUTSIDE_ANY_TRANSACTION))
+    reader = client.reader(Identity(group, name, BYSTANDER, OUTSIDE_ANY_TRANSACTION))
     read = requests_topic.read_receipts(admin, reader, topic.requests, tell, fenced=False)
     return {key: receipt for key, receipt in read if key.connector == name}
 

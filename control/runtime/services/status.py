@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from confluent_kafka.admin import AdminClient
 
 from wrackline.control.runtime.board.board_reader import read_board
+from wrackline.control.runtime.board.tasks.half_fold import half_of
 from wrackline.control.runtime.ground.exits import Exit, exit_of
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.services import requests
@@ -111,8 +112,8 @@ class PipelineStatus:
             if isinstance(half, Mapping) and half.get("error"):
                 yield _exit_code(half["error"])
         if isinstance(self.log, Mapping):
-            for database in self.log["databases"].values():
-                if error := database.get("error"):
+            for one in (*self.log["databases"].values(), *self.log.get("tasks", ())):
+                if error := one.get("error"):
                     yield _exit_code(error)
 
 
@@ -122,7 +123,7 @@ def gather_status(pipeline: Pipeline) -> PipelineStatus:
     name, has_target = values.text("name"), pipeline.target is not None
     try:
         board = read_board(values)
-        halves = {half: board.half(name, half) for half in Half}
+        halves = {half: half_of(board, name, half, now_ms()) for half in Half}
         first = _first_reads(values, halves[Half.SOURCE].tables)
     except WracklineError as error:
         return PipelineStatus(name, error, error, error if has_target else None)

@@ -7,7 +7,6 @@ tasks' states here.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 import orjson
@@ -15,15 +14,12 @@ from confluent_kafka.admin import AdminClient
 
 from wrackline.control.runtime.ground.pipeline_access import ownership_of
 from wrackline.control.runtime.ground.times import now_ms
-from wrackline.control.runtime.rest.model.connect_documents import (
-    TARGET_TASK,
-    ConnectorState,
-)
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState, state_of_tasks
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GroupMember
 from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
 from wrackline.control.runtime.rest.routes.connector_routes import BY_FILE
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove, open_offsets
-from wrackline.control.runtime.worker.pipeline_tasks import runs_target, task_key, task_numbers
+from wrackline.control.runtime.worker.pipeline_tasks import tasks_of
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.login_check import check_login
@@ -79,15 +75,15 @@ class FileConnectors:
         """Return the states of its processes; a name that there is not is refused."""
         if name not in self._pipelines:
             raise NO_CONNECTOR(name=shown_name(name))
-        source = self._standings.get(name, _NEW)
-        if not runs_target(self._pipelines[name]):
-            return source
-        return replace(source, target=self._standings.get(task_key(name, TARGET_TASK), _NEW))
+        tasks = tasks_of(self._pipelines[name])
+        known = [self._standings.get(tasks.key(name, number), _NEW) for number in tasks]
+        return state_of_tasks(known[: tasks.sources], known[tasks.sources] if tasks.target else None)
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
         """Have it run, pause, stop or start again, soon; or one of its tasks run, pause or start again."""
-        for number in task_numbers(self._pipelines[name]) if task is None else (task,):
-            self._wished(task_key(name, number), wish)
+        tasks = tasks_of(self._pipelines[name])
+        for number in tasks if task is None else (task,):
+            self._wished(tasks.key(name, number), wish)
 
     def members(self) -> Sequence[GroupMember]:
         """Return this worker alone."""

@@ -1,26 +1,60 @@
-"""The tasks of a pipeline: its source half is task 0, its target half task 1 where a worker runs that too.
+"""The tasks of a pipeline: first those of its source half, then its target half where a worker runs that too.
 
-In: a pipeline's settings.  Out: the keys by which a supervisor knows its tasks.
+    shop           task 0, which reads the first databases, or the only one
+    shop:1         task 1, if there are so many
+    shop:target    the next number
+
+In: a pipeline's settings.  Out: its tasks, and the keys by which a supervisor and a log know them.
 """
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, TARGET_TASK
+from wrackline.producers.kafka.takeover import DEAL_DIFFERS
+from wrackline.schemas.pipelines.deal import Deal, TaskShare, names_of, shares_of, source_tasks
 from wrackline.schemas.pipelines.pipeline import Pipeline
 
-_TARGET: Final = ":target"  # no pipeline's name has a colon
+
+@dataclass(frozen=True, slots=True)
+class PipelineTasks:
+    """How many tasks a pipeline has."""
+
+    sources: int = 1
+    target: bool = False
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield their numbers."""
+        return iter(range(self.sources + self.target))
+
+    def key(self, pipeline: str, number: int) -> str:
+        """Return what a task is called in a worker, and in its log; no pipeline's name has a colon."""
+        if number >= self.sources:
+            return f"{pipeline}:target"
+        return f"{pipeline}:{number}" if number else pipeline
 
 
-def task_key(pipeline: str, number: int) -> str:
-    """Return what a task is called in a worker, and in its log."""
-    return pipeline if number == SOURCE_TASK else pipeline + _TARGET
+class TaskPlace(NamedTuple):
+    """Which task of a pipeline a process is: its number, the count of source tasks, and of which deal."""
+
+    number: int = 0
+    sources: int = 1
+    deal: int = 0
+
+    def share(self, pipeline: Pipeline) -> TaskShare | None:
+        """Return what it reads; None: it is the target half."""
+        if self.number >= self.sources:
+            return None
+        values = pipeline.good()
+        deal = Deal(self.deal, shares_of(names_of(values), self.sources))
+        if deal.tasks < self.sources:
+            raise DEAL_DIFFERS(connector=values.text("name"), task=self.number)
+        return TaskShare(deal, self.number)
 
 
-def task_of(key: str) -> tuple[str, int]:
-    """Return the pipeline of a task, and the task's number."""
-    pipeline = key.removesuffix(_TARGET)
-    return pipeline, SOURCE_TASK if pipeline == key else TARGET_TASK
+def pipeline_of(key: str) -> str:
+    """Return the pipeline of a task."""
+    return key.partition(":")[0]
 
 
 def runs_target(pipeline: Pipeline) -> bool:
@@ -28,9 +62,9 @@ def runs_target(pipeline: Pipeline) -> bool:
     return pipeline.target is not None and pipeline.good().text("target.run") == "worker"
 
 
-def task_numbers(pipeline: Pipeline) -> tuple[int, ...]:
-    """Return the numbers of the tasks that a worker runs for a pipeline."""
-    return (SOURCE_TASK, TARGET_TASK) if runs_target(pipeline) else (SOURCE_TASK,)
+def tasks_of(pipeline: Pipeline) -> PipelineTasks:
+    """Return the tasks that a worker runs for a pipeline."""
+    return PipelineTasks(source_tasks(pipeline.good()), runs_target(pipeline))
 
 
 def asks_for_target(settings: Mapping[str, str]) -> bool:

@@ -1,6 +1,6 @@
-"""A worker's child: one half of a pipeline, which ends when its worker does.
+"""A worker's child: one task of a pipeline, which ends when its worker does.
 
-In: a pipeline's file, or the map that REST got; the number of the task; and its end of the lifeline.  Out:
+In: a pipeline's file, or the map that REST got; which task it is; and its end of the lifeline.  Out:
 the lines of `wrackline run` or `wrackline consume`, the task's states and the reason of its end through the
 lifeline, and the exit code of that reason's kind.
 """
@@ -17,8 +17,8 @@ from wrackline.control.runtime.check.pipeline_file import UnfitFile, good_pipeli
 from wrackline.control.runtime.ground.exits import Exit, exit_of
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.logs.lines import Log, log_through
-from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK
 from wrackline.control.runtime.running.run import run
+from wrackline.control.runtime.worker.pipeline_tasks import TaskPlace
 from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.producers.cutting.table_fault import FaultReason
@@ -44,17 +44,17 @@ _TARGET_STATES = {
 }
 
 
-def run_file(file: Path, task: int, line: socket.socket) -> None:
+def run_file(file: Path, task: TaskPlace, line: socket.socket) -> None:
     """Run a task of the pipeline of a file."""
     _run(partial(good_pipeline, file), task, line)
 
 
-def run_settings(given: Mapping[str, str], allowed: Allowed, task: int, line: socket.socket) -> None:
+def run_settings(given: Mapping[str, str], allowed: Allowed, task: TaskPlace, line: socket.socket) -> None:
     """Run a task of the pipeline of a map of settings, whose references may read what is allowed."""
     _run(lambda: check(given, Installed(), Resolver(allowed, os.environ)), task, line)
 
 
-def _run(pipeline: Callable[[], Pipeline], task: int, line: socket.socket) -> None:
+def _run(load: Callable[[], Pipeline], task: TaskPlace, line: socket.socket) -> None:
     memory_tuning.use_one_heap()
     lifeline = Lifeline(line)
     lifeline.hold()
@@ -69,10 +69,12 @@ def _run(pipeline: Callable[[], Pipeline], task: int, line: socket.socket) -> No
         lifeline.tell({"tables": {"count": len(tables), "first": first}})
 
     try:
-        if task == SOURCE_TASK:
-            run(pipeline(), log, tell=tell, wrong=wrong, is_wished=lifeline.rests)
+        pipeline = load()
+        share = task.share(pipeline)
+        if share is None:
+            _consume(pipeline, log, lifeline)
         else:
-            _consume(pipeline(), log, lifeline)
+            run(pipeline, log, share, tell=tell, wrong=wrong, is_wished=lifeline.rests)
     except UnfitFile as unfit:
         log_findings(log, unfit.file, unfit.checked)
         sys.exit(Exit.FINDINGS)

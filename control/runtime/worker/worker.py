@@ -26,6 +26,7 @@ from wrackline.control.runtime.files.file_drafts import FileDrafts
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.letters import letter_work
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
@@ -36,7 +37,7 @@ from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
 from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
-from wrackline.control.runtime.worker.pipeline_tasks import task_key, task_numbers
+from wrackline.control.runtime.worker.pipeline_tasks import TaskPlace, tasks_of
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
 from wrackline.control.runtime.worker.worker_log import WORKER, RestReports, WorkerLog
 from wrackline.producers.connect.child import Begin
@@ -89,7 +90,7 @@ def work(
     `pages` makes the routes of the console and of the control plane, which are served beside REST.
     """
     tasks: dict[str, Begin] = {}
-    nursery = Nursery(LOADED)
+    nursery, began_ms = Nursery(LOADED), now_ms()
     files: dict[str, Path] = {}
     named: dict[str, Pipeline] = {}
     for file, pipeline in pipelines.items():
@@ -97,8 +98,7 @@ def work(
         if name in files:
             raise SAME_NAME(file=file, other=files[name], name=name)
         files[name], named[name] = file, pipeline
-        for number in task_numbers(pipeline):
-            tasks[task_key(name, number)] = nursery.way(task_process.run_file, file.absolute(), number)
+        tasks |= _begins(nursery, file.absolute(), pipeline, began_ms)
     with hear_stop_signals() as asked, ExitStack() as opened:
         clean = _redact_all(named.values())
         opened.enter_context(log_libraries(log.bind(pipeline=WORKER), clean))
@@ -141,6 +141,12 @@ def work(
             telling.listens(f"{door.url}/connectors")
         supervisor.run()
     return next(iter(telling.failed.values()), Exit.OK)
+
+
+def _begins(nursery: Nursery, file: Path, pipeline: Pipeline, began_ms: int) -> Mapping[str, Begin]:
+    tasks, name = tasks_of(pipeline), pipeline.good().text("name")
+    places = [TaskPlace(number, tasks.sources, began_ms) for number in tasks]
+    return {tasks.key(name, one.number): nursery.way(task_process.run_file, file, one) for one in places}
 
 
 @contextmanager

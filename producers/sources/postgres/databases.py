@@ -45,7 +45,8 @@ class PgDatabases:
     def __init__(self, settings: Values, around: Surroundings) -> None:
         names = settings.listed("database.names")
         _refuse_same_topics(names, naming_of(settings))
-        made = [PgSource(settings.replaced({"database.dbname": name}), around) for name in names]
+        own = [name for name in names if around.share is None or name in around.share]
+        made = [PgSource(settings.replaced({"database.dbname": name}), around) for name in own]
         self._sources = {partition: source for source in made for partition in source.partitions()}
 
     def partitions(self) -> Sequence[SourcePartition]:

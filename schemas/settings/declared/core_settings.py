@@ -91,7 +91,8 @@ _PIPELINE = (
     Setting(
         "tasks.max",
         SettingKind.INT,
-        "The largest number of tasks that the connector is split into.",
+        "The largest number of tasks that a worker reads the databases of database.names with, each a process"
+        " of its own. A pipeline of one database has one task.",
         "1",
         MEDIUM,
         "Pipeline",
@@ -474,7 +475,7 @@ _METRICS = (
         "metrics.port",
         SettingKind.INT,
         "The port of 127.0.0.1 that serves metrics in Prometheus format, as /metrics; 0: none. A second"
-        " pipeline on the machine needs another.",
+        " pipeline on the machine needs another. Of several tasks, task n serves its own at this port + n.",
         "0",
         LOW,
         "Metrics",

@@ -10,7 +10,13 @@ from wrackline.schemas.settings.setting import NotYet
 _TAKE_OUT = "remove the line"
 
 NOT_YET = (
-    NotYet("tasks.max", "a pipeline has one task", _TAKE_OUT, done=("1",)),
+    NotYet(
+        "tasks.max",
+        "a pipeline of one database has one task",
+        _TAKE_OUT,
+        done=("1",),
+        unless="database.names",
+    ),
     NotYet(
         "notification.enabled.channels",
         "notifications only go to the topic of notification.sink.topic.name",

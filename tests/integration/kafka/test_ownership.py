@@ -9,12 +9,22 @@ from confluent_kafka.admin import AdminClient
 from tests.integration.kafka.world import topic_arrives
 from wrackline.control.local.stack.servers import Broker
 from wrackline.producers.kafka.client import client
-from wrackline.producers.kafka.ownership import LOST, Change, Ownership
+from wrackline.producers.kafka.ownership import LOST, Ownership
+from wrackline.producers.kafka.takeover import Change
 from wrackline.producers.kafka.topic_deletion import delete_topics, list_topics
 from wrackline.schemas.errors import Definite, Transient
 from wrackline.schemas.kafka.offset_replay import OffsetsState
-from wrackline.schemas.kafka.offsets_records import BROKEN, Offset, canonical_json, encode, position_key
+from wrackline.schemas.kafka.offsets_records import (
+    BROKEN,
+    Offset,
+    PositionKey,
+    canonical_json,
+    encode,
+    key_bytes,
+    position_key,
+)
 from wrackline.schemas.kafka.topic_names import internal_topics
+from wrackline.schemas.pipelines.deal import Deal, TaskShare
 from wrackline.schemas.tables.table import SourcePartition
 
 pytestmark = pytest.mark.servers
@@ -148,6 +158,82 @@ def test_a_broken_record_is_taken_back_only_where_that_was_asked_for(
     )
     assert claim.generation == 10, "the broken one may have hidden the newest"
     assert [one.position for one in task.state().positions.values()] == [canonical_json({"lsn": 8})]
+
+
+TWO = Deal(5, (("a",), ("b",)))
+
+
+def place_of(database: str | None) -> bytes:
+    return key_bytes(PositionKey("shop", "server", database))
+
+
+def lsns(state: OffsetsState) -> dict[str | None, bytes]:
+    return {key.database: at.position for key, at in state.positions.items()}
+
+
+def test_an_edit_is_written_where_each_database_is_and_a_removal_wherever_it_was(
+    kafka: Broker, topic_prefix: str
+) -> None:
+    tasks = [owned(kafka, topic_prefix, task) for task in range(2)]
+    for number, task in enumerate(tasks):
+        task.prepare(1, 2)
+        task.take_over(TaskShare(TWO, number), time.monotonic)
+    topic = internal_topics(topic_prefix).offsets
+    write(kafka, topic, (place_of("a"), position(8)), (place_of("b"), position(3, 1)))  # b has left here
+    write(kafka, topic, (place_of("b"), position(9)), partition=1)
+    before = [task.newest() for task in tasks]
+
+    def moved(state: OffsetsState, generation: int) -> list[Change]:
+        assert lsns(state) == dict.fromkeys("ab", canonical_json({"lsn": 5}))
+        return [(place_of(name), position(generation, 7)) for name in "abc"]
+
+    claim = owned(kafka, topic_prefix).claim(time.monotonic, moved)
+    assert [task.newest() for task in tasks] == [claim.generation] * 2, "no earlier owner continues"
+    assert claim.generation > max(before)
+    assert lsns(tasks[0].state()) == dict.fromkeys("abc", canonical_json({"lsn": 7}))
+    began = tasks[1].take_over(TaskShare(Deal(4, TWO.shares), 1), time.monotonic)  # an edit forgets the deal
+    assert began.state.resume("shop", SourcePartition("server", "b")) is not None
+    owned(kafka, topic_prefix).claim(time.monotonic, lambda *_: [(place_of("b"), None)])
+    assert lsns(tasks[0].state()).keys() == {"a", "c"}, (
+        "what was left in the other partition does not come back"
+    )
+
+
+def test_a_task_begins_again_if_others_were_added_since_it_counted_the_partitions(
+    kafka: Broker, topic_prefix: str
+) -> None:
+    task = prepared(kafka, topic_prefix)
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+
+    def clock() -> float:
+        """Add a task just before this one shuts out others."""
+        owned(kafka, topic_prefix, 1).prepare(1, 2)
+        topic_arrives(admin, internal_topics(topic_prefix).offsets, 2)
+        return time.monotonic()
+
+    alone = TaskShare(Deal(9, (("a", "b"),)))
+    with pytest.raises(Transient, match=r"offsets\.tasks_added"):
+        task.take_over(alone, clock)
+    assert task.newest() == 0
+    assert task.take_over(alone, clock).generation > 0
+
+
+def test_a_position_of_an_older_topic_is_taken_over_by_the_first_database_alone(
+    kafka: Broker, topic_prefix: str
+) -> None:
+    task = prepared(kafka, topic_prefix)
+    write(kafka, internal_topics(topic_prefix).offsets, (place_of(None), position(4)))
+    alone = task.take_over(TaskShare(Deal(5, (("",),))), time.monotonic)
+    assert alone.generation == 5
+    found = task.state().resume("shop", SourcePartition("server", "a"))
+    assert found is not None, "a pipeline of one database reads the old key"
+    assert lsns(task.state()).keys() == {None}, "and leaves it"
+    for number in (1, 0):
+        own = owned(kafka, topic_prefix, number)
+        own.prepare(1, 2)
+        own.take_over(TaskShare(TWO, number), time.monotonic)
+    assert lsns(task.state()) == {"a": canonical_json({"lsn": 5})}
+    assert task.state().resume("shop", SourcePartition("server", "b")) is None
 
 
 def test_topics_that_go_are_gone_and_those_that_were_not_there_are_no_error(

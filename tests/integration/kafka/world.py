@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 from zlib import crc32
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
@@ -84,9 +85,19 @@ class Names:
         return [(self.topic, b"key", value.encode()) for value in values]
 
 
+class HasOffsets(Protocol):
+    """Names a group and its topic of offsets."""
+
+    @property
+    def prefix(self) -> str: ...
+
+    @property
+    def offsets(self) -> str: ...
+
+
 def made_publisher(  # each argument is one thing that a test changes
     bootstrap: str,
-    names: Names,
+    names: HasOffsets,
     *,
     kafka: Client | None = None,
     generation: int = 1,

@@ -28,7 +28,7 @@ from wrackline.control.console.page_frame import HEADERS
 from wrackline.control.runtime.board.board_summary import PipelineHistory
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.access.roles import ROLES
-from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState, state_of_tasks
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
@@ -174,6 +174,30 @@ def test_one_half_is_paused_and_resumed_alone() -> None:
         ("both", DesiredState.PAUSE), ("half", DesiredState.RUN), ("half", DesiredState.RESTART),
     ]  # fmt: skip
     assert crew.tasks == [1, 1, 0]
+
+
+def test_each_task_of_a_source_half_has_a_line_and_actions_of_its_own() -> None:
+    board, error = busy(3), {"code": "pg.unreachable", "sentence": "no answer", "hint": "look", "frames": []}
+    board.halves[Half.SOURCE].report["tasks"] = [
+        {"task": 0, "state": "running", "error": None, "databases": ["shop", HOSTILE]},
+        {"task": 1, "state": "silent", "error": error, "databases": ["crm"]},
+        {"task": 2, "state": "stopped", "error": None, "databases": []},
+    ]
+    states = [RUNS, replace(RUNS, worker="db-host-2:8083"), ConnectorState(TaskState.PAUSED)]
+    crew = MadeCrew({"three": state_of_tasks(states, RUNS)})
+    with served(crew, MadeViews({"three": board})) as door:
+        html = asked(door, "GET", "/p/three")[2]
+        page = Page(html)
+        assert re.findall(r"/tasks/(\d)/do/(\w+)", html) == [
+            ("3", "pause"), ("0", "pause"), ("0", "restart"),
+            ("1", "pause"), ("1", "restart"), ("2", "resume"),
+        ], "the target half has the next number"  # fmt: skip
+        assert "<img src=x" not in html
+        for words in ("db-host-2:8083", "silent", "crm", "task 1", "no answer", "half paused"):
+            assert words in page.text
+        assert asked(door, "POST", "/p/three/tasks/1/do/restart")[0] == 303
+        assert asked(door, "POST", "/p/three/tasks/4/do/restart")[0] == 404
+    assert (crew.wished, crew.tasks) == ([("three", DesiredState.RESTART)], [1])
 
 
 def test_a_table_that_is_stuck_is_late_though_its_newest_change_was_not() -> None:

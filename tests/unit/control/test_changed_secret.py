@@ -13,6 +13,7 @@ from wrackline.control.runtime.group import group_worker
 from wrackline.control.runtime.group.config_records import Connector
 from wrackline.control.runtime.group.group_settings import WorkerGroup, load_group
 from wrackline.control.runtime.worker import task_process
+from wrackline.control.runtime.worker.pipeline_tasks import TaskPlace
 from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.pipelines.pipeline import Pipeline
@@ -33,7 +34,7 @@ def by_file(folder: Path) -> Begun:
     file = folder / "shop.toml"
     given = {**GOOD, **refers(folder), "secrets.allow.folders": str(folder)}
     file.write_text("".join(f"{name} = '{text}'\n" for name, text in given.items()))
-    return Nursery().way(task_process.run_file, file, 0)
+    return Nursery().way(task_process.run_file, file, TaskPlace())
 
 
 def by_group(folder: Path) -> Begun:
@@ -48,8 +49,8 @@ def by_group(folder: Path) -> Begun:
     kept = {name: text for name, text in GOOD.items() if name not in mine}
     kept[DATABASES] = refers(folder)[DATABASES]
     nursery: Any = Nursery()
-    begun: Any = group_worker._begins(nursery, group, Connector("shop", kept, 1, DesiredState.RUN, 0))
-    return begun["shop"]  # type: ignore[no-any-return] # it takes one argument here
+    begun: Any = group_worker._begins(nursery, group, Connector("shop", kept, 1, DesiredState.RUN, 0), [0])
+    return begun[0]  # type: ignore[no-any-return] # it takes one argument here
 
 
 def refers(folder: Path) -> dict[str, str]:

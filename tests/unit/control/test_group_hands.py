@@ -1,18 +1,18 @@
 """What one worker says and does of its group's records, whatever else stands among them."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from threading import Event
 
 import pytest
 
 from wrackline.control.runtime.group import config_records, status_records
 from wrackline.control.runtime.group.config_records import Change, Connector, CoordinatorTerm
 from wrackline.control.runtime.group.status_records import TaskReport
-from wrackline.control.runtime.group.worker_tasks import WorkerTasks, task_numbers
+from wrackline.control.runtime.group.worker_tasks import WorkerTasks
 from wrackline.control.runtime.logs.lines import log_through
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
-from wrackline.control.runtime.worker.pipeline_tasks import task_key
 from wrackline.control.runtime.worker.worker_log import WorkerLog
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
@@ -45,7 +45,7 @@ class Heard:
     def hears_of_task(self, report: TaskReport) -> list[Change]:
         """Hear a report; return what is reported for that."""
         before = len(self.reported)
-        self.hears(TOPICS.status, *status_records.task_record("shop", report))
+        self.hears(TOPICS.status, *status_records.task_record(("shop", 0), report))
         return self.reported[before:]
 
 
@@ -65,11 +65,10 @@ class Wishes(Supervisor):
         self.wished.append((task, wish))
 
 
-def _never(connector: Connector) -> Mapping[str, Begin]:
+def _never(connector: Connector, tasks: Iterable[int]) -> Mapping[int, Begin]:
     def begin(*_: object) -> object:
         raise AssertionError(connector)
 
-    tasks = [task_key(connector.name, number) for number in task_numbers(connector)]
     return dict.fromkeys(tasks, begin)  # type: ignore[arg-type]  # it is never called
 
 
@@ -79,7 +78,7 @@ def test_a_task_s_owner_repeats_its_report_after_a_late_one() -> None:
     own = TaskReport(TaskState.RUNNING, "b", 1, 7)
     assert worker.hears_of_task(own) == []
     assert worker.hears_of_task(TaskReport(TaskState.FAILED, "a", 0, 7)) == [
-        status_records.task_record("shop", own)
+        status_records.task_record(("shop", 0), own)
     ]
 
 
@@ -137,7 +136,7 @@ def test_one_half_is_paused_alone_also_on_the_worker_that_gets_it_later() -> Non
 
     run, pause = DesiredState.RUN, DesiredState.PAUSE
     assert hears(BOTH) == [("shop", run), ("shop:target", run)]
-    half = BOTH.wished(pause, 1, (0, 1))
+    half = BOTH.wished(pause, 1)
     assert hears(half) == [("shop:target", pause)]
     assert hands.standing(half).target == ConnectorState(TaskState.PAUSED)
     assert hands.standing(half).state is TaskState.STARTING
@@ -148,7 +147,7 @@ def test_one_half_is_paused_alone_also_on_the_worker_that_gets_it_later() -> Non
     supervisor.wished.clear()
     hands.owns(frozenset([BOTH.slot]))
     assert supervisor.wished == [("shop", run), ("shop:target", pause)]
-    assert hears(half.wished(run, None, (0, 1))) == [("shop:target", run)]
+    assert hears(half.wished(run, None)) == [("shop:target", run)]
 
 
 def _fail() -> None:
@@ -170,7 +169,7 @@ def test_what_this_worker_has_committed_counts_at_once_and_is_not_done_again_whe
         return list(supervisor.wished)
 
     made = config_records.connector_record(SHOP)
-    paused, resumed = ([config_records.wish_record(SHOP.wished(wish, None, (0,)))] for wish in (pause, run))
+    paused, resumed = ([config_records.wish_record(SHOP.wished(wish, None))] for wish in (pause, run))
     restarted = [config_records.restart_record("shop", 1, None)]
     term = config_records.term_record(CoordinatorTerm("b", "http://b", "t"))
     for changes in (made, paused, resumed, restarted):
@@ -205,3 +204,47 @@ def test_a_session_that_a_worker_ends_has_ended_on_each_and_is_forgotten_after_i
     assert [here.hands.is_session_ended(one) for one in ("a1", "b2", "c3")] == [False, True, True]
     here.hears(TOPICS.status, b"session-d4", b'{"until":"never"}')
     assert [one.code for one in here.said] == ["group.record"]
+
+
+FOUR = Connector("shop", {"target.kind": "iceberg"}, 7, DesiredState.RUN, 5).placed([5, 6, 7, 8])
+
+
+def test_a_worker_runs_the_tasks_of_its_slots_and_gives_up_one_of_them_alone() -> None:
+    supervisor, reported = Wishes(), list[Change]()
+    hands = WorkerTasks(TOPICS, supervisor, _never, reported.append, lambda _: None)
+    hands.begin("b")
+    hands.owns(frozenset([5, 7]))
+    run = DesiredState.RUN
+    for key, value in config_records.connector_record(FOUR):
+        hands.hears(TOPICS.configs, 0, key, value)
+    assert supervisor.wished == [("shop", run), ("shop:2", run), ("shop:target", run)]
+    hands.stands("shop:2", ConnectorState(TaskState.RUNNING))
+    assert reported[-1][0] == b"status-shop-2"
+    hands.hears(TOPICS.status, 0, *reported[-1])
+    assert [one.state for one in hands.standing(FOUR).sources] == [
+        TaskState.STARTING, TaskState.STARTING, TaskState.RUNNING, TaskState.STARTING,
+    ]  # fmt: skip
+
+    supervisor.wished.clear()
+    ended: list[str] = []
+    supervisor.let_go = lambda task: ended.append(task) or _over()  # type: ignore[method-assign,func-returns-value]
+    hands.loses([7])
+    assert ended == ["shop:2"], "only this task moves"
+    assert reported[-1] == status_records.task_record(("shop", 2), TaskReport(TaskState.STARTING, "b", 1, 7))
+    hands.owns(frozenset([5]))
+    hands.owns(frozenset([5, 6]))
+    assert supervisor.wished == [("shop:1", run)], "the others continue"
+    hands.hears(TOPICS.configs, 0, *config_records.restart_record("shop", 1, 1))
+    assert supervisor.wished[1:] == [("shop:1", DesiredState.RESTART)]
+    supervisor.wished.clear()
+    fewer = FOUR.changed(FOUR.config, 8, [5])
+    for key, value in config_records.connector_record(fewer, FOUR):
+        hands.hears(TOPICS.configs, 0, key, value)
+    assert (ended[1:], supervisor.wished) == (["shop:1"], [("shop", run), ("shop:target", run)])
+    assert hands.connectors()["shop"] == fewer
+
+
+def _over() -> Event:
+    event = Event()
+    event.set()
+    return event

@@ -16,6 +16,7 @@ CONNECTORS = st.builds(
     st.integers(1, 9),
     st.sampled_from([DesiredState.RUN, DesiredState.PAUSE, DesiredState.STOP]),
     st.integers(0, 127),
+    more=st.lists(st.integers(0, 127), max_size=2).map(tuple),
 )
 
 
@@ -28,7 +29,7 @@ def test_records_that_were_not_removed_are_there_after_compaction(
     for removes, connector in changes:
         if removes:
             expected.pop(connector.name, None)
-            written += config_records.removal_records(connector.name)
+            written += config_records.removal_records(connector)
         else:
             expected[connector.name] = connector
             written += config_records.connector_record(connector)
@@ -41,8 +42,8 @@ def test_records_that_were_not_removed_are_there_after_compaction(
 
 def test_a_connector_that_is_half_there_is_not_there() -> None:
     """T-C01."""
-    connector = Connector("shop", {"a": "b"}, 1, DesiredState.RUN, 5)
-    for missing in range(3):
+    connector = Connector("shop", {"a": "b"}, 1, DesiredState.RUN, 5, more=(6,))
+    for missing in range(4):
         kept = GroupConfig()
         for key, value in (
             config_records.connector_record(connector)[:missing]
@@ -100,18 +101,20 @@ def test_secrets_are_not_in_what_python_prints_of_a_connector() -> None:
     assert "c4n4ry" not in repr(Connector("shop", {"database.password": "c4n4ry"}, 1, DesiredState.RUN, 5))
 
 
-def told(heard: GroupState, worker: str, claim: int, state: TaskState = TaskState.RUNNING) -> str | None:
-    return heard.apply(*status_records.task_record("shop", TaskReport(state, worker, claim, 7, "why")))
+def told(
+    heard: GroupState, worker: str, claim: int, state: TaskState = TaskState.RUNNING
+) -> tuple[str, int] | None:
+    return heard.apply(*status_records.task_record(("shop", 0), TaskReport(state, worker, claim, 7, "why")))
 
 
 def test_a_worker_that_lost_a_task_and_does_not_know_it_is_not_heard() -> None:
     heard = GroupState()
-    assert told(heard, "a", heard.next_claim("shop")) is None
-    assert told(heard, "b", heard.next_claim("shop")) is None
-    assert told(heard, "a", 1, TaskState.FAILED) == "shop", "the owner must repeat its own report"
-    assert heard.tasks["shop"] == TaskReport(TaskState.RUNNING, "b", 2, 7, "why")
+    assert told(heard, "a", heard.next_claim(("shop", 0))) is None
+    assert told(heard, "b", heard.next_claim(("shop", 0))) is None
+    assert told(heard, "a", 1, TaskState.FAILED) == ("shop", 0), "the owner must repeat its own report"
+    assert heard.tasks["shop", 0] == TaskReport(TaskState.RUNNING, "b", 2, 7, "why")
     assert told(heard, "b", 2, TaskState.FAILED) is None
-    assert heard.tasks["shop"].state is TaskState.FAILED
+    assert heard.tasks["shop", 0].state is TaskState.FAILED
 
 
 @pytest.mark.parametrize(
@@ -136,13 +139,15 @@ def test_a_report_that_cannot_be_read_changes_nothing(key: bytes, value: bytes) 
 
 def test_a_late_status_of_a_deleted_connector_does_not_replace_that_of_its_successor() -> None:
     heard = GroupState()
-    heard.apply(*status_records.task_record("shop", TaskReport(TaskState.RUNNING, "b", 1, 8)))
-    assert told(heard, "a", 5, TaskState.STARTING) == "shop"
-    assert heard.tasks["shop"] == TaskReport(TaskState.RUNNING, "b", 1, 8)
+    heard.apply(*status_records.task_record(("shop", 0), TaskReport(TaskState.RUNNING, "b", 1, 8)))
+    assert told(heard, "a", 5, TaskState.STARTING) == ("shop", 0)
+    assert heard.tasks["shop", 0] == TaskReport(TaskState.RUNNING, "b", 1, 8)
     late = GroupState()
     told(late, "a", 5, TaskState.STARTING)
-    assert late.apply(*status_records.task_record("shop", TaskReport(TaskState.RUNNING, "b", 1, 8))) is None
-    assert late.tasks["shop"].worker == "b"
+    assert (
+        late.apply(*status_records.task_record(("shop", 0), TaskReport(TaskState.RUNNING, "b", 1, 8))) is None
+    )
+    assert late.tasks["shop", 0].worker == "b"
 
 
 def test_a_slot_belongs_to_the_worker_heard_last_and_a_worker_that_leaves_has_none() -> None:
@@ -159,20 +164,21 @@ def test_a_slot_belongs_to_the_worker_heard_last_and_a_worker_that_leaves_has_no
 def test_a_task_that_is_forgotten_is_claimed_from_the_beginning() -> None:
     heard = GroupState()
     told(heard, "a", 3)
-    heard.apply(*status_records.task_forgotten("shop"))
-    assert (heard.tasks, heard.next_claim("shop")) == ({}, 1)
+    heard.apply(*status_records.task_forgotten(("shop", 0)))
+    assert (heard.tasks, heard.next_claim(("shop", 0))) == ({}, 1)
     with pytest.raises(ValueError, match="unknown"):
         heard.apply(b"unknown-shop", None)
 
 
-def test_a_claim_is_above_those_of_both_tasks() -> None:
+def test_each_task_has_claims_of_its_own_because_each_moves_by_itself() -> None:
     heard = GroupState()
-    for task, claim in (("shop", 3), ("shop:target", 5)):
-        heard.apply(*status_records.task_record(task, TaskReport(TaskState.RUNNING, "a", claim, 1)))
-    assert heard.next_claim("shop") == 6
+    for task, claim in ((0, 3), (1, 5)):
+        report = TaskReport(TaskState.RUNNING, "a", claim, 1)
+        heard.apply(*status_records.task_record(("shop", task), report))
+    assert [heard.next_claim(("shop", task)) for task in range(3)] == [4, 6, 1]
 
 
-@pytest.mark.parametrize("number", ["2", "x", "", "00"])
+@pytest.mark.parametrize("number", ["129", "x", "", "00"])
 def test_a_state_of_a_task_that_there_never_is_is_refused(number: str) -> None:
     heard = GroupState()
     with pytest.raises((ValueError, KeyError)):
@@ -181,12 +187,12 @@ def test_a_state_of_a_task_that_there_never_is_is_refused(number: str) -> None:
 
 def test_wishes_for_single_tasks_and_for_all_of_them_add_up() -> None:
     run, pause = DesiredState.RUN, DesiredState.PAUSE
-    one, tasks = Connector("shop", {}, 1, run, 5), (0, 1)
+    one, tasks = Connector("shop", {"target.kind": "iceberg"}, 1, run, 5), (0, 1)
 
     def after(*wishes: tuple[DesiredState, int | None]) -> list[DesiredState]:
         made = one
         for wish, task in wishes:
-            made = made.wished(wish, task, tasks)
+            made = made.wished(wish, task)
         kept = GroupConfig()
         for key, value in config_records.connector_record(made):
             kept.apply(key, value)
@@ -196,7 +202,7 @@ def test_wishes_for_single_tasks_and_for_all_of_them_add_up() -> None:
     assert after((pause, 1)) == [run, pause]
     assert after((pause, 1), (run, 1)) == [run, run]
     assert after((pause, 1), (pause, 0)) == [pause, pause]
-    assert one.wished(pause, 1, tasks).wished(pause, 0, tasks) == one.wished(pause, None, tasks)
+    assert one.wished(pause, 1).wished(pause, 0) == one.wished(pause, None)
     assert after((pause, None), (run, 0)) == [run, pause]
     assert after((pause, 0), (run, None)) == [run, run]
     assert after((pause, 0), (DesiredState.STOP, None)) == [DesiredState.STOP] * 2

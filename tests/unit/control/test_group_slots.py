@@ -3,11 +3,11 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wrackline.control.runtime.group.config_records import SLOTS, Connector
-from wrackline.control.runtime.group.slots import slot_for
+from wrackline.control.runtime.group.slots import slots_for
 from wrackline.producers.connect.restart_policy import DesiredState
 
 
@@ -17,7 +17,7 @@ def placed(
     made = dict(connectors or {})
     for number in range(len(made), len(made) + count):
         name = f"c{number}"
-        made[name] = Connector(name, {}, 1, DesiredState.RUN, slot_for(name, made, owners))
+        made[name] = Connector(name, {}, 1, DesiredState.RUN, slots_for(name, 1, made, owners)[0])
     return made
 
 
@@ -72,7 +72,7 @@ def test_a_task_that_begins_again_keeps_its_slot_unless_another_worker_has_less(
     name = data.draw(st.sampled_from(sorted(made)))
     rests = made | {name: Connector(name, {}, 1, DesiredState.PAUSE, made[name].slot)}
     others = Counter(two[one.slot] for one in rests.values() if one.wish is DesiredState.RUN)
-    again = slot_for(name, rests, two)
+    again = slots_for(name, 1, rests, two)[0]
     if others[two[made[name].slot]] <= min(others["a"], others["b"]):
         assert again == made[name].slot
     else:
@@ -105,3 +105,38 @@ def test_paused_tasks_count_for_no_worker_and_take_no_slot_that_another_could_ha
     more = placed(5, two, paused)
     assert all(two[one.slot] == "a" for name, one in more.items() if name not in made)
     assert len({one.slot for one in more.values()}) == len(more)
+
+
+@given(st.lists(st.integers(1, 6), max_size=6))
+@example([12])
+def test_each_worker_has_its_share_of_tasks_not_of_connectors(counts: list[int]) -> None:
+    owners = {slot: "abc"[slot % 3] for slot in range(SLOTS)}
+    made: dict[str, Connector] = {}
+    for number, tasks in enumerate(counts):
+        name = f"c{number}"
+        slots = slots_for(name, tasks, made, owners)
+        made[name] = Connector(name, {}, 1, DesiredState.RUN, 0).placed(slots)
+    loads = Counter(dict.fromkeys("abc", 0))
+    loads.update(owners[slot] for one in made.values() for slot in one.slots)
+    assert max(loads.values()) - min(loads.values()) <= 1
+    assert sum(loads.values()) == sum(counts), "twelve tasks are four on each"
+
+
+def test_a_task_that_runs_keeps_its_slot_when_others_are_added() -> None:
+    before = slots_for("shop", 4, {}, dict.fromkeys(range(SLOTS), "a"))
+    known = {"shop": Connector("shop", {}, 1, DesiredState.RUN, 0).placed(before)}
+    owners = {slot: "a" if slot in before else "bc"[slot % 2] for slot in range(SLOTS)}
+    after = slots_for("shop", 6, known, owners, before)
+    assert after[:4] == before
+    assert [owners[slot] for slot in after[4:]] == ["b", "c"]
+    assert slots_for("shop", 2, known, owners, before) == before[:2]
+
+
+def test_what_rests_does_so_still_when_the_count_of_tasks_changes() -> None:
+    both = {"target.kind": "iceberg"}
+    two = Connector("shop", both, 1, DesiredState.RUN, 0).placed([0, 1])
+    rests = two.wished(DesiredState.PAUSE, 1).wished(DesiredState.PAUSE, 2)
+    assert rests.resting == {1, 2}
+    assert rests.changed(both, 2, [0, 1, 2]).resting == {1, 3}, "the target half has another number"
+    assert rests.changed(both, 2, [0]).resting == {1}
+    assert rests.changed({}, 2, [0]).resting == set()

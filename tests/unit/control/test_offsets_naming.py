@@ -9,7 +9,7 @@ import pytest
 
 from wrackline.control.runtime.services.offsets import OffsetsService
 from wrackline.producers.contract.steps import Saved
-from wrackline.producers.kafka.ownership import Change
+from wrackline.producers.kafka.takeover import Change
 from wrackline.producers.reading.resume_state import ResumeState, saved_companion
 from wrackline.producers.sources.postgres.log import slot_health
 from wrackline.schemas.errors import Definite, OperatorNeeded

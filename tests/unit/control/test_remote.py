@@ -21,7 +21,7 @@ from tests.unit.console.made_promise import report
 from tests.unit.corpus.worker import working
 from wrackline.control.cli import command_line
 from wrackline.control.cli.remote import remote_commands, worker_access
-from wrackline.control.cli.remote.connector_states import UNSEEN, Verb, VerbCourse, read_state
+from wrackline.control.cli.remote.connector_states import UNSEEN, Verb, VerbCourse, read_state, read_tasks
 from wrackline.control.cli.remote.worker_client import NO_WORKER
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.slo.slo_answer import slo_answer
@@ -224,8 +224,17 @@ def test_the_worst_task_speaks_for_its_connector() -> None:
     failed = {"state": "FAILED", "worker_id": "c", "trace": "why"}
     assert read_state({"connector": failed, "tasks": []}).trace == "why"
     assert read_state({"connector": connector, "tasks": [{"state": "ODD", "worker_id": "w"}]}).state == "ODD"
-    assert read_state({"connector": connector, "tasks": tasks}, 2).state == "PAUSED", "one half"
-    assert read_state({"connector": connector, "tasks": tasks}, 7).state == "RUNNING", "it has none of this"
+    assert read_state({"connector": connector, "tasks": tasks[:2]}, "target").state == "FAILED", "one half"
+    halves = [
+        {**task, "half": half} for task, half in zip(tasks, ("source", "source", "target"), strict=True)
+    ]
+    status = {"connector": connector, "tasks": halves}
+    assert [read_state(status, half).state for half in ("source", "target")] == ["FAILED", "PAUSED"]
+    assert [read_tasks(status, half) for half in ("source", "target")] == [[0, 1], [2]]
+    assert read_tasks({"connector": connector, "tasks": []}, "target") == [1]
+    assert read_state({"connector": connector, "tasks": tasks[:1]}, "target").state == "RUNNING", (
+        "it has none"
+    )
 
 
 def test_what_completes_while_it_is_awaited_is_an_end() -> None:

@@ -86,3 +86,9 @@ def drip(slow: socket) -> None:
             continue
         except OSError:
             return
+
+
+def test_a_task_whose_port_there_is_not_says_so() -> None:
+    with pytest.raises(OperatorNeeded) as told, serve_pages(65_536, {}, "metrics.port"):
+        pass
+    assert told.value.code == PORT_TAKEN.code

@@ -8,6 +8,7 @@ from tests.unit.settings.shop import CANARY, GOOD, checked, codes
 from wrackline.control.runtime.check import assessment
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.worker import task_process
+from wrackline.control.runtime.worker.pipeline_tasks import TaskPlace
 from wrackline.producers.connect.child import Child, ChildReport
 from wrackline.producers.connect.nursery import Nursery
 from wrackline.schemas.pipelines.pipeline import check, load
@@ -134,7 +135,7 @@ def test_a_record_of_the_group_that_was_forged_starts_nothing() -> None:
     nursery = Nursery(["wrackline.control.runtime.check.assessment"])
     told = assessment.assess("shop", nursery.way(assessment.assess_settings, forged, Allowed()))
     assert [finding["id"] for finding in told["findings"]] == [CODE]
-    child = Child(nursery.way(task_process.run_settings, forged, Allowed(), 0))
+    child = Child(nursery.way(task_process.run_settings, forged, Allowed(), TaskPlace()))
     errors: list[object] = []
     while child.exit_code is None:
         errors += [heard.report.get("error") for heard in child.hear() if isinstance(heard, ChildReport)]

@@ -1,19 +1,19 @@
 """What Kafka Connect's REST reports of connectors, made from what a worker knows: the same JSON, to the word.
 
-In: a connector's name, settings and state.  Out: documents for clients of Connect.  A pipeline has task 0,
-its source half, and task 1 where the worker runs its target half too; a stopped one has none, as in Connect.
+In: a connector's name, settings and state.  Out: documents for clients of Connect.  The tasks of a pipeline's
+source half come first, from 0 on; the next is its target half, where a worker runs that too.  What is stopped
+has no tasks, as in Connect.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from wrackline.producers.connect.restart_policy import TaskState
+from wrackline.schemas.pipelines.deal import DATABASES, shares_of
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.settings_registry import Problem
 
-SOURCE_TASK: Final = 0
-TARGET_TASK: Final = 1
 _UNASSIGNED, _RUNNING = "UNASSIGNED", "RUNNING"
 _WORDS: Final = {  # Connect's words for states that it does not know
     TaskState.STARTING: _UNASSIGNED,
@@ -21,6 +21,16 @@ _WORDS: Final = {  # Connect's words for states that it does not know
     TaskState.COMPLETED: TaskState.STOPPED.value,
 }
 _IDLE: Final = (TaskState.STOPPED, TaskState.COMPLETED)
+_OF_HALF: Final = (  # the first of these that one of its tasks is in
+    TaskState.RUNNING,
+    TaskState.RECOVERING,
+    TaskState.STARTING,
+    TaskState.RESTARTING,
+    TaskState.FAILED,
+    TaskState.PAUSED,
+    TaskState.COMPLETED,
+    TaskState.STOPPED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +39,7 @@ class ConnectorState:
 
     `worker` runs it; None: the worker that is asked.  `tables` are the tables with errors, by the process's
     last report: their count, and the first of them.  `target` is the state of the target half, where a worker
-    runs that too.
+    runs that too.  `sources` are the states of the source half's tasks, if it has several.
     """
 
     state: TaskState
@@ -37,12 +47,35 @@ class ConnectorState:
     worker: str | None = None
     tables: Mapping[str, Any] | None = None
     target: "ConnectorState | None" = None
+    sources: "tuple[ConnectorState, ...]" = ()
 
     @property
     def tasks(self) -> Mapping[int, "ConnectorState"]:
         """The tasks that there are, by their numbers."""
-        halves = {SOURCE_TASK: self} | ({} if self.target is None else {TARGET_TASK: self.target})
-        return {number: one for number, one in halves.items() if one.state not in _IDLE}
+        known = [*(self.sources or (self,)), *(() if self.target is None else (self.target,))]
+        return {number: one for number, one in enumerate(known) if one.state not in _IDLE}
+
+    @property
+    def target_task(self) -> int:
+        """The number of the target half."""
+        return len(self.sources) or 1
+
+
+def state_of_tasks(sources: Sequence[ConnectorState], target: ConnectorState | None) -> ConnectorState:
+    """Put the states of a connector's tasks together; a half runs while one of its tasks does."""
+    if len(sources) == 1:
+        return replace(sources[0], target=target)
+    nearest = min(sources, key=lambda one: _OF_HALF.index(one.state))
+    return replace(nearest, tables=_tables(sources), target=target, sources=tuple(sources))
+
+
+def _tables(sources: Iterable[ConnectorState | None]) -> Mapping[str, Any] | None:
+    """Return the tables with errors of all of them."""
+    known = [one.tables for one in sources if one is not None and one.tables]
+    if not known:
+        return None
+    first = [table for one in known for table in one["first"]]
+    return {"count": sum(one["count"] for one in known), "first": first}
 
 
 def info(name: str, config: Mapping[str, str], standing: ConnectorState) -> dict[str, Any]:
@@ -65,11 +98,12 @@ def status(name: str, standing: ConnectorState, worker: str) -> dict[str, Any]:
     """
     word = _WORDS.get(standing.state, standing.state.value)
     of_connector = _RUNNING if _has_work(standing) else word
-    tasks = [task_status(number, one, worker) for number, one in standing.tasks.items()]
+    tasks = [
+        task_status(number, one, worker) | _half(standing, number) for number, one in standing.tasks.items()
+    ]
     connector = {"state": of_connector, "worker_id": standing.worker or worker}
-    halves = [half.tables for half in (standing, standing.target) if half and half.tables]
-    count, first = sum(one["count"] for one in halves), [table for one in halves for table in one["first"]]
-    wrong = {"tables_with_errors": {"count": count, "first": first}} if count else {}
+    tables = _tables((standing, standing.target))
+    wrong = {"tables_with_errors": tables} if tables and tables["count"] else {}
     return {"name": name, "connector": connector, "tasks": tasks, "type": "source", **wrong}
 
 
@@ -88,8 +122,20 @@ def task_status(number: int, standing: ConnectorState, worker: str) -> dict[str,
 
 
 def tasks(name: str, config: Mapping[str, str], standing: ConnectorState) -> list[dict[str, Any]]:
-    """List the tasks with their settings."""
-    return [{"id": {"connector": name, "task": number}, "config": dict(config)} for number in standing.tasks]
+    """List the tasks with their settings; those that share the databases, each with its own."""
+    shares = shares_of([one.strip() for one in config.get(DATABASES, "").split(",")], len(standing.sources))
+    dealt = {number: {DATABASES: ",".join(share)} for number, share in enumerate(shares) if standing.sources}
+    return [
+        {"id": {"connector": name, "task": number}, "config": {**config, **dealt.get(number, {})}}
+        for number in standing.tasks
+    ]
+
+
+def _half(standing: ConnectorState, number: int) -> dict[str, str]:
+    """Say which half a task is of where that is not clear from its number."""
+    if not standing.sources:
+        return {}
+    return {"half": "target" if number == standing.target_task else "source"}
 
 
 def offsets(positions: Sequence[tuple[Mapping[str, str], object]]) -> dict[str, Any]:

@@ -1,0 +1,111 @@
+"""The databases of a pipeline, dealt to tasks: each is a process, and databases move exactly once."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.fixtures.servers import Database
+from tests.integration.running.test_databases import TwoDatabases
+from tests.integration.running.test_worker import Working
+from tests.integration.running.world import wait_until
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
+) -> Iterator[TwoDatabases]:
+    """Two databases, and a pipeline of two tasks over both."""
+    made = TwoDatabases(tmp_path, database, kafka, registry, topic_prefix, 0)
+    made.file.write_text(f"tasks.max = 2\n{made.file.read_text()}")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def working(world: TwoDatabases) -> Iterator[list[Working]]:
+    """Workers that were started; those that still run are ended."""
+    assert world, "it is closed after them"
+    made: list[Working] = []
+    yield made
+    for one in made:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+
+
+def asked(url: str, method: str = "GET") -> Any:
+    request = Request(url, method=method)  # noqa: S310 - our own worker's
+    with urlopen(request, timeout=30) as answer:  # noqa: S310 - as above
+        body = answer.read()
+    return json.loads(body) if body else None
+
+
+def _errors(world: TwoDatabases) -> list[str | None]:
+    """The error of each task, as a command shows it."""
+    shown = json.loads(world.command("status", "--json").stdout)["log"]
+    return [one["error"] and one["error"]["code"] for one in shown["tasks"]]
+
+
+def both_arrive(world: TwoDatabases, count: int) -> None:
+    wait_until(lambda: len(world.events()) >= count and len(world.events(world.other_topic)) >= count)
+    assert (len(world.events()), len(world.events(world.other_topic))) == (count, count)
+
+
+def test_each_task_reads_its_databases_and_they_move_exactly_once(
+    world: TwoDatabases, working: list[Working], tmp_path: Path
+) -> None:
+    """T-E23."""
+    name, second = world.prefix, f"{world.prefix}:1"
+    worker = Working(tmp_path, "--rest-port", "0", world.file)
+    working.append(worker)
+    url = f"{worker.requests}/{name}"
+    for task in (name, second):
+        worker.waits_for(task, "RUNNING")
+    world.insert(1, 5)
+    world.insert_beside(1, 5)
+    both_arrive(world, 5)
+    tasks = asked(f"{url}/status")["tasks"]
+    assert [(one["id"], one["state"], one["half"]) for one in tasks] == [
+        (0, "RUNNING", "source"),
+        (1, "RUNNING", "source"),
+    ]
+    dealt = [one["config"]["database.names"] for one in asked(f"{url}/tasks")]
+    assert dealt == [world.database.name, world.other]
+    assert {one["database"] for one in world.offsets("show")["offsets"]} == set(dealt)
+
+    before = len(worker.told(name, "RECOVERING"))  # two tasks that start fence each other
+    world.let_in(nobody=True)
+    worker.waits_for(second, "FAILED")
+    world.insert(6, 10)
+    world.arrived(10)
+    wait_until(lambda: _errors(world) == [None, "pg.login_refused"])
+    assert world.command("status").returncode != Exit.OK
+    assert len(worker.told(name, "RECOVERING")) == before, "a task's trouble is its own"
+    world.let_in(nobody=False)
+    asked(f"{url}/tasks/1/restart", "POST")
+    worker.waits_for(second, "STARTING", 2)
+    world.insert_beside(6, 11)
+    world.insert(11, 11)
+    both_arrive(world, 11)
+    assert len(worker.told(name, "STARTING")) == 1, "the other task has not ended"
+    assert worker.stop() == Exit.OK
+
+    world.insert(12, 12)
+    world.insert_beside(12, 12)
+    whole = world.run()  # all databases in one process, from where the two were
+    both_arrive(world, 12)
+    assert whole.stop() == Exit.OK
+    again = Working(tmp_path, world.file)
+    working.append(again)
+    world.insert(13, 13)
+    world.insert_beside(13, 13)
+    both_arrive(world, 13)
+    assert again.stop() == Exit.OK
