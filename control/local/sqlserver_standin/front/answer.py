@@ -46,12 +46,10 @@ class Answer:
         if self._held is not None:
             self._done(Done.MORE)
         self._buffer += token
-        room = self._size - HEADER
-        while len(self._buffer) > room:
+        while len(self._buffer) > self._size - HEADER:
             if self._cancelled():
                 raise Cancelled
-            self._send(bytes(self._buffer[:room]), last=False)
-            del self._buffer[:room]
+            self._send_full()
 
     def outcome(self, one: Outcome) -> None:
         """Write what a statement gave."""
@@ -120,8 +118,17 @@ class Answer:
         self._send(bytes(self._buffer), last=True)
 
     def acknowledge(self) -> None:
-        """End the answer as an attention wants it: what was not sent is left out."""
-        self._send(tokens.done(Done.ATTENTION), last=True)
+        """End the answer as an attention wants it: behind a whole token, since the client still reads tokens."""
+        self._held = None
+        self._buffer += tokens.done(Done.ATTENTION)
+        while len(self._buffer) > self._size - HEADER:
+            self._send_full()
+        self._send(bytes(self._buffer), last=True)
+
+    def _send_full(self) -> None:
+        room = self._size - HEADER
+        self._send(bytes(self._buffer[:room]), last=False)
+        del self._buffer[:room]
 
     def _send(self, body: bytes, *, last: bool) -> None:
         (packet,) = cut(Kind.ANSWER, body, self._size)

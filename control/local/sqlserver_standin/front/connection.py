@@ -90,13 +90,14 @@ class ClientConnection:
         first = self._transport.message()
         if first.kind != Kind.PRELOGIN:
             raise Gone
-        both = agreed(wanted(read_prelogin(first.body)), self._options.encryption)
+        asked = wanted(read_prelogin(first.body))
+        both = Encryption.NOT_SUPPORTED if self._strict else agreed(asked, self._options.encryption)
         said = Encryption.REQUIRED if both is None else both
         for packet in cut(Kind.ANSWER, print_prelogin(said, VERSION)):
             self._transport.send(packet)
         if both is None:
             raise Gone
-        encrypted = both is not Encryption.NOT_SUPPORTED and not self._strict
+        encrypted = both is not Encryption.NOT_SUPPORTED
         if encrypted and self._options.tls is not None:
             self._transport.start_wrapped(self._options.tls)
         message = self._transport.message()
@@ -120,12 +121,10 @@ class ClientConnection:
                 raise ServerError(18456, f"Login failed for user '{login.user}'.", severity=14)
             try:
                 session = SqlSession(self._model, login.user, login.database, self._process, self._look)
-            except ServerError as error:
-                if error.number == 916:
-                    raise
-                answer.error(error)
+            except ServerError:
                 text = f'Cannot open database "{login.database}" requested by the login. The login failed.'
-                raise ServerError(4060, text, severity=11) from None
+                answer.error(ServerError(4060, text, severity=11))
+                raise ServerError(18456, f"Login failed for user '{login.user}'.", severity=14) from None
         if not login.is_odbc:
             session.settings.text_size = _DEFAULT_TEXT_SIZE
         size = min(max(login.packet_size, LEAST_SIZE), MOST_SIZE) if login.packet_size else FIRST_SIZE

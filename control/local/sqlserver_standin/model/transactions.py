@@ -127,12 +127,9 @@ class ModelTransaction:
         rows = [self._stamped(table, row) for row in rows]
         keys = [table.key_of(row) for row in rows]
         self._claim(table, keys)
-        for key in keys:
-            if len(set(keys)) < len(keys) or self._current(table, key) is not None:
-                raise ServerError(
-                    2627,
-                    f"Violation of PRIMARY KEY constraint. Cannot insert duplicate key in '{table.full_name}'.",
-                )
+        if len(set(keys)) < len(keys) or any(self._current(table, key) is not None for key in keys):
+            text = "Violation of PRIMARY KEY constraint. Cannot insert duplicate key in object"
+            raise ServerError(2627, f"{text} '{table.full_name}'.")
         self._check_sizes(table, rows)
         command = self._next_command()
         for key, row in zip(keys, rows, strict=True):

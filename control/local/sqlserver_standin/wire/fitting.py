@@ -180,7 +180,7 @@ def _exact(of: SqlType, value: Cell) -> Decimal:
     most = _MONEY.get(of.name) or 10**of.precision
     if not (-most <= number.scaleb(scale, _CONTEXT) < most):
         raise ServerError(8115, f"Arithmetic overflow error converting expression to data type {of}.")
-    return abs(number) if number == 0 else number
+    return number.copy_abs() if number == 0 else number
 
 
 def _temporal(of: SqlType, value: Cell) -> Cell:

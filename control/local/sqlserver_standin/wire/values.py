@@ -118,7 +118,7 @@ def _money(_of: SqlType, value: Cell) -> bytes:
 
 def _decimal(of: SqlType, value: Cell) -> bytes:
     number = cast("Decimal", value)
-    digits = int(abs(number).scaleb(of.scale, _CONTEXT))
+    digits = int(number.copy_abs().scaleb(of.scale, _CONTEXT))
     length = decimal_length(of.precision) - 1
     return bytes([number >= 0]) + digits.to_bytes(length, "little")
 
@@ -273,7 +273,7 @@ def _read_money(_of: SqlType, core: bytes) -> Cell:
 
 def _read_decimal(of: SqlType, core: bytes) -> Cell:
     digits = Decimal(int.from_bytes(core[1:], "little"))
-    return (digits if core[0] else -digits).scaleb(-of.scale, _CONTEXT)
+    return (digits if core[0] else digits.copy_negate()).scaleb(-of.scale, _CONTEXT)
 
 
 def _day(core: bytes) -> int:
