@@ -21,6 +21,8 @@ class SqlDriver:
     """How a parameter is written in a statement."""
     cancel: Callable[[Any, Any], None]
     """Cancels what a cursor of a connection is reading."""
+    transactions: Callable[[Any], None]
+    """Switches autocommit off."""
 
     def connect(self, port: int, user: str = USER, password: str = PASSWORD, **more: Any) -> Any:
         """Connect; a driver that is not installed skips the test."""
@@ -63,10 +65,28 @@ def _mssql_python(module: Any, port: int, user: str, password: str, more: Mappin
         raise
 
 
+def _sql_cancel(_connection: Any, cursor: Any) -> None:
+    cursor.cancel()
+
+
+def _dblib_cancel(connection: Any, _cursor: Any) -> None:
+    connection._conn.cancel()
+
+
+def _odbc_cancel(_connection: Any, cursor: Any) -> None:
+    cursor.close()  # it has no word for it: what is not yet read is cancelled
+
+
+def _switch_tds(connection: Any) -> None:
+    connection.autocommit = False
+
+
+def _switch_dblib(connection: Any) -> None:
+    connection.autocommit(False)
+
+
 DRIVERS = (
-    SqlDriver("python-tds", "pytds", _python_tds, "%s", lambda _connection, cursor: cursor.cancel()),
-    SqlDriver("pymssql", "pymssql", _pymssql, "%s", lambda connection, _cursor: connection._conn.cancel()),
-    SqlDriver(
-        "mssql-python", "mssql_python", _mssql_python, "?", lambda _connection, cursor: cursor.cancel()
-    ),
+    SqlDriver("python-tds", "pytds", _python_tds, "%s", _sql_cancel, _switch_tds),
+    SqlDriver("pymssql", "pymssql", _pymssql, "%s", _dblib_cancel, _switch_dblib),
+    SqlDriver("mssql-python", "mssql_python", _mssql_python, "?", _odbc_cancel, _switch_tds),
 )

@@ -6,7 +6,13 @@ import pytest
 
 from tests.unit.sqlserver_standin.shop import Shop, shop
 from wrackline.control.local.sqlserver_standin.model.capture import AFTER, BEFORE, DELETE, DUMMY, INSERT
-from wrackline.control.local.sqlserver_standin.model.log_numbers import LogNumbers, as_number, as_text, incremented, lsn
+from wrackline.control.local.sqlserver_standin.model.log_numbers import (
+    LogNumbers,
+    as_number,
+    as_text,
+    incremented,
+    lsn,
+)
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 
 
@@ -40,7 +46,9 @@ def test_a_mask_has_every_bit_for_inserts_and_deletes_and_the_changed_ones_for_u
         write.delete("orders", {"c1": 1})
     one.database.scan()
     masks = [row.mask for row in one.instance.rows]
-    assert masks == [b"\x03\xff", b"\x02\x02", b"\x02\x02", b"\x03\xff"], "the first column is the lowest bit of the last byte"
+    assert masks == [b"\x03\xff", b"\x02\x02", b"\x02\x02", b"\x03\xff"], (
+        "the first column is the lowest bit of the last byte"
+    )
 
 
 def test_long_values_that_did_not_change_are_null_in_the_image_before() -> None:
@@ -88,7 +96,14 @@ def test_an_update_of_many_keys_is_all_deletes_then_all_inserts() -> None:
     with one.database.transaction() as write:
         write.update("orders", lambda row: {"id": int(str(row["id"])) + 1})
     one.database.scan()
-    assert one.changes()[3:] == [(DELETE, 1, 1), (DELETE, 1, 2), (DELETE, 1, 3), (INSERT, 2, 2), (INSERT, 2, 3), (INSERT, 2, 4)]
+    assert one.changes()[3:] == [
+        (DELETE, 1, 1),
+        (DELETE, 1, 2),
+        (DELETE, 1, 3),
+        (INSERT, 2, 2),
+        (INSERT, 2, 3),
+        (INSERT, 2, 4),
+    ]
     assert len({row.seqval for row in one.instance.rows[3:]}) == 6
 
 
@@ -316,7 +331,9 @@ def test_a_clean_up_gives_two_instances_one_start_and_leaves_a_newer_one() -> No
         one.server.advance(minutes=10)
     one.database.scan()
     one.database.clean_up(dt.timedelta(0))
-    assert one.instance.start_lsn == second.start_lsn, "the equal starts that readers of two instances must tell apart"
+    assert one.instance.start_lsn == second.start_lsn, (
+        "the equal starts that readers of two instances must tell apart"
+    )
 
 
 def test_rows_can_be_held_back_to_break_what_a_reader_relies_on() -> None:

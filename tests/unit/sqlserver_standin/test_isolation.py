@@ -23,7 +23,9 @@ def test_a_locking_read_waits_for_who_writes_a_row_that_it_needs() -> None:
     write = one.database.begin()
     write.update("orders", {"note": "new"}, {"id": 2})
     found: list[object] = []
-    reads = Thread(target=lambda: found.append(rows(session(one.server), "SELECT note FROM orders ORDER BY id")))
+    reads = Thread(
+        target=lambda: found.append(rows(session(one.server), "SELECT note FROM orders ORDER BY id"))
+    )
     reads.start()
     assert rows(session(one.server), "SELECT note FROM orders WHERE id = 1") == [("old",)]
     assert found == []

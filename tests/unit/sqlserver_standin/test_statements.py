@@ -36,7 +36,12 @@ def test_pages_behind_each_other_give_every_row_once() -> None:
     one = written()
     one.server.advance(seconds=1)
     ask = session(one.server)
-    found = rows(ask, PAGE.format(where=FIRST), page=("int", 3), **{"from": (LSN, bytes(10)), "to": (LSN, b"\xff" * 10)})
+    found = rows(
+        ask,
+        PAGE.format(where=FIRST),
+        page=("int", 3),
+        **{"from": (LSN, bytes(10)), "to": (LSN, b"\xff" * 10)},
+    )
     while len(found) % 3 == 0:
         last = found[-1]
         given = {"l": (LSN, last[0]), "c": ("int", last[1]), "s": (LSN, last[2]), "o": ("int", last[3])}
@@ -79,7 +84,9 @@ def test_instances_columns_history_and_databases_are_described() -> None:
         "FROM [shop].cdc.change_tables ct LEFT JOIN [shop].sys.tables t ON t.object_id = ct.source_object_id "
         "LEFT JOIN [shop].sys.schemas s ON s.schema_id = t.schema_id",
     )
-    assert instances == [("dbo_orders", one.instance.object_id, "dbo", "orders", one.instance.start_lsn, False)]
+    assert instances == [
+        ("dbo_orders", one.instance.object_id, "dbo", "orders", one.instance.start_lsn, False)
+    ]
     columns = rows(
         ask,
         "SELECT column_name, column_type, column_ordinal, is_computed FROM [shop].cdc.captured_columns "
@@ -117,7 +124,9 @@ def test_one_round_trip_asks_every_database() -> None:
 def test_which_tables_have_news_is_asked_in_one_union() -> None:
     one = written(2)
     newest = "SELECT TOP (1) __$start_lsn FROM cdc.dbo_orders_CT ORDER BY __$start_lsn DESC"
-    found = rows(session(one.server), f"SELECT * FROM ({newest}) AS a UNION ALL SELECT * FROM ({newest}) AS b")
+    found = rows(
+        session(one.server), f"SELECT * FROM ({newest}) AS a UNION ALL SELECT * FROM ({newest}) AS b"
+    )
     assert found == [(one.instance.rows[-1].start_lsn,)] * 2
 
 
@@ -133,7 +142,9 @@ def test_the_function_reads_a_range_without_the_columns_that_it_leaves_out() -> 
     assert len(found[0]) == 4 + len(one.instance.columns)
     assert [row[2] for row in rows(ask, text.format("all"))] == [2, 2, 4] * 2
     with pytest.raises(ServerError) as caught:
-        rows(ask, "SELECT * FROM cdc.fn_cdc_get_all_changes_dbo_orders(0x01, sys.fn_cdc_get_max_lsn(), N'all')")
+        rows(
+            ask, "SELECT * FROM cdc.fn_cdc_get_all_changes_dbo_orders(0x01, sys.fn_cdc_get_max_lsn(), N'all')"
+        )
     assert caught.value.number == 313
 
 
@@ -148,11 +159,21 @@ def test_a_user_without_the_role_reads_nothing_and_is_not_told() -> None:
     one.server.grant("bob", "shop", Grant())
     ask = session(one.server, "bob")
     assert rows(ask, "SELECT * FROM cdc.dbo_orders_CT") == []
-    assert rows(ask, "SELECT sys.fn_cdc_get_min_lsn('dbo_orders'), IS_ROLEMEMBER('readers')") == [(bytes(10), 0)]
+    assert rows(ask, "SELECT sys.fn_cdc_get_min_lsn('dbo_orders'), IS_ROLEMEMBER('readers')") == [
+        (bytes(10), 0)
+    ]
     assert rows(ask, "EXEC sys.sp_cdc_help_change_data_capture") == []
     one.server.grant("bob", "shop", Grant(roles=frozenset({"readers"})))
     assert len(rows(ask, "SELECT * FROM cdc.dbo_orders_CT")) == 1
-    assert len(rows(ask, "EXEC sys.sp_cdc_help_change_data_capture @source_schema = N'dbo', @source_name = N'orders'")) == 1
+    assert (
+        len(
+            rows(
+                ask,
+                "EXEC sys.sp_cdc_help_change_data_capture @source_schema = N'dbo', @source_name = N'orders'",
+            )
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -203,7 +224,9 @@ def test_a_savepoint_gives_a_place_in_the_log_behind_what_was_committed() -> Non
     ask = session(one.server)
     text = "SELECT database_transaction_begin_lsn, database_transaction_last_lsn FROM sys.dm_tran_database_transactions"
     found = outcomes(ask, f"BEGIN TRAN; SAVE TRAN m; {text}; ROLLBACK")
-    ((first, last),) = next(one.rows for one in found if hasattr(one, "rows") and not isinstance(one, Counted))
+    ((first, last),) = next(
+        one.rows for one in found if hasattr(one, "rows") and not isinstance(one, Counted)
+    )
     assert as_number(one.instance.rows[-1].start_lsn) < first < last
     assert [type(each) for each in found if isinstance(each, Moved)] == [Moved, Moved]
     assert rows(ask, "SELECT @@TRANCOUNT AS n") == [(0,)]
@@ -211,7 +234,9 @@ def test_a_savepoint_gives_a_place_in_the_log_behind_what_was_committed() -> Non
 
 def test_a_signal_row_is_written_and_captured() -> None:
     one = shop()
-    one.database.create_table("dbo.signals", {"id": "nvarchar(42)", "type": "nvarchar(32)", "data": "nvarchar(max)"}, key=("id",))
+    one.database.create_table(
+        "dbo.signals", {"id": "nvarchar(42)", "type": "nvarchar(32)", "data": "nvarchar(max)"}, key=("id",)
+    )
     signals = one.database.enable_table("dbo.signals")
     ask = session(one.server)
     done = outcomes(
@@ -219,7 +244,7 @@ def test_a_signal_row_is_written_and_captured() -> None:
         "INSERT INTO [shop].[dbo].[signals] (id, type, data) VALUES (@id, N'mark', NULL); DELETE FROM dbo.signals WHERE id = @id",
         id=("nvarchar(42)", "m-1"),
     )
-    assert done == [Counted(1), Counted(1)]
+    assert done == [Counted(1, 0xC3), Counted(1, 0xC4)]
     one.database.scan()
     assert [(row.operation, row.cells[0]) for row in signals.rows] == [(2, "m-1"), (1, "m-1")]
 

@@ -38,7 +38,7 @@ class Answer:
         self._in_procedure = in_procedure
         self._buffer = bytearray()
         self._number = 1
-        self._held: tuple[Done, int] | None = None
+        self._held: tuple[Done, int, int] | None = None
         self.in_transaction = False
 
     def write(self, token: bytes) -> None:
@@ -56,8 +56,8 @@ class Answer:
         match one:
             case QueryRows():
                 self._rows(one)
-            case Counted(rows):
-                self.hold(Done.FINAL if rows is None else Done.COUNT, rows or 0)
+            case Counted(rows, command):
+                self.hold(Done.FINAL if rows is None else Done.COUNT, rows or 0, command)
             case Entered(new, old):
                 self.write(tokens.environment(1, new, old))
                 self.info(_CHANGED_DATABASE, f"Changed database context to '{new}'.")
@@ -71,7 +71,7 @@ class Answer:
             self.write(tokens.order(one.order))
         for row in one.rows:
             self.write(row_token(one.columns, row))
-        self.hold(Done.COUNT, len(one.rows))
+        self.hold(Done.COUNT, len(one.rows), tokens.SELECT_COMMAND)
 
     def error(self, one: ServerError) -> None:
         """Write an error, and that its statement failed."""
@@ -82,19 +82,18 @@ class Answer:
         """Write a message that is no error."""
         self.write(tokens.info(number, text, self._server))
 
-    def hold(self, status: Done, rows: int = 0) -> None:
+    def hold(self, status: Done, rows: int = 0, command: int = 0) -> None:
         """End a statement; whether another follows is not yet known."""
         if self._held is not None:
             self._done(Done.MORE)
-        self._held = (status, rows)
+        self._held = (status, rows, command)
 
     def _done(self, more: Done) -> None:
-        status, rows = self._held or (Done.FINAL, 0)
+        status, rows, command = self._held or (Done.FINAL, 0, 0)
         self._held = None
         status |= more | (Done.IN_TRANSACTION if self.in_transaction else Done.FINAL)
-        self._buffer += (
-            tokens.done_in_procedure(status, rows) if self._in_procedure else tokens.done(status, rows)
-        )
+        write = tokens.done_in_procedure if self._in_procedure else tokens.done
+        self._buffer += write(status, rows, command)
 
     def end_procedure(self, values: Sequence[bytes], *, failed: bool, more: bool) -> None:
         """End a procedure: its status, its output parameters, DONEPROC."""

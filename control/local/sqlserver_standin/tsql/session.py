@@ -57,6 +57,8 @@ class Counted(NamedTuple):
     """How many rows a statement wrote; None is a statement that counts nothing."""
 
     rows: int | None
+    command: int = 0
+    """What DONE calls the statement; a client that is told of none of these does not look at the count."""
 
 
 class Entered(NamedTuple):
@@ -199,7 +201,7 @@ class SqlSession:
             case Query():
                 yield self._trimmed(queries.run(statement, self))
             case Insertion() | Change():
-                yield Counted(writes.run(statement, self))
+                yield Counted(writes.run(statement, self), writes.command(statement))
             case Bound():
                 yield from self._bound(statement)
             case Setting():

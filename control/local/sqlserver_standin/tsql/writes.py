@@ -15,6 +15,8 @@ from wrackline.control.local.sqlserver_standin.tsql.syntax import Change, Insert
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError, unknown_statement
 from wrackline.control.local.sqlserver_standin.wire.tokens import ShownColumn
 
+_INSERT, _DELETE, _UPDATE = 0xC3, 0xC4, 0xC5
+
 
 class Writer(Reader, Sources, Protocol):
     """What writing needs of a session."""
@@ -31,6 +33,13 @@ def run(statement: Insertion | Change, session: Writer) -> int:
         if isinstance(statement, Insertion):
             return _insert(statement, session, table, one)
         return _change(statement, session, table, one)
+
+
+def command(statement: Insertion | Change) -> int:
+    """Return the number by which DONE names the statement."""
+    if isinstance(statement, Insertion):
+        return _INSERT
+    return _DELETE if statement.assignments is None else _UPDATE
 
 
 @contextmanager

@@ -200,9 +200,6 @@ def _read_sized(reader: ByteReader, token: int) -> SqlType:
     if token == 0x62:
         reader.take(4)
         return SqlType("sql_variant")
-    if token == 0xF0:
-        names = [reader.short_text() for _ in range(3)]
-        return SqlType(names[2])
     if token == 0x1F:
         return SqlType("null")
     raise protocol_error(f"type {token:#x} is not known")

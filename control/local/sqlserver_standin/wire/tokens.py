@@ -13,6 +13,7 @@ from wrackline.control.local.sqlserver_standin.wire.values import Cell, put
 
 TDS_7_4 = 0x74000004
 SELECT_COMMAND = 0xC1
+EXECUTE_COMMAND = 0xE0
 _NULLABLE = 0x0001
 _CASE_COUNTS = 0x0002
 _IDENTITY = 0x0010
@@ -97,19 +98,19 @@ def features(acknowledged: Sequence[tuple[int, bytes]]) -> bytes:
     return b"\xae" + b"".join(each) + b"\xff"
 
 
-def done(status: Done, rows: int = 0, *, command: int = SELECT_COMMAND, token: int = 0xFD) -> bytes:
-    """Write DONE."""
-    return struct.pack("<BHHQ", token, status, command, rows)
+def done(status: Done, rows: int = 0, command: int = 0) -> bytes:
+    """Write DONE; the command is what the server calls a statement, 0 where it has no name for it."""
+    return struct.pack("<BHHQ", 0xFD, status, command, rows)
 
 
-def done_in_procedure(status: Done, rows: int = 0) -> bytes:
+def done_in_procedure(status: Done, rows: int = 0, command: int = 0) -> bytes:
     """Write DONEINPROC: a statement of a procedure has ended."""
-    return done(status, rows, token=0xFF)
+    return struct.pack("<BHHQ", 0xFF, status, command, rows)
 
 
 def done_procedure(status: Done) -> bytes:
     """Write DONEPROC: a procedure has ended."""
-    return done(status, command=0xE0, token=0xFE)
+    return struct.pack("<BHHQ", 0xFE, status, EXECUTE_COMMAND, 0)
 
 
 def return_status(value: int) -> bytes:
