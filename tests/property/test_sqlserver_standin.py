@@ -57,15 +57,17 @@ DECIMALS = st.integers(1, 38).flatmap(
 SCALES = st.integers(0, 7)
 
 
+NAMES = [
+    *("bit", "tinyint", "smallint", "int", "bigint", "real", "float", "decimal", "money", "smallmoney"),
+    *("char", "varchar", "nchar", "nvarchar", "text", "ntext", "xml", "json", "binary", "varbinary", "image"),
+    *("date", "time", "datetime2", "datetime", "smalldatetime", "datetimeoffset", "uniqueidentifier"),
+]
+
+
 @st.composite
 def typed(draw: st.DrawFn) -> tuple[SqlType, Cell]:
     """Draw a type and a value of it, which need not fit yet: a datetime is rounded, a char filled."""
-    name = draw(
-        st.sampled_from(
-            "bit tinyint smallint int bigint real float decimal money smallmoney char varchar nchar nvarchar text ntext xml json "
-            "binary varbinary image date time datetime2 datetime smalldatetime datetimeoffset uniqueidentifier".split()
-        )
-    )
+    name = draw(st.sampled_from(NAMES))
     if name == "decimal":
         precision, scale = draw(DECIMALS)
         return SqlType(name, precision=precision, scale=scale), draw(exact(precision, scale))
@@ -112,8 +114,10 @@ PLAIN: dict[str, st.SearchStrategy[Cell]] = {
 
 @given(one=typed(), nullable=st.booleans(), null=st.booleans())
 def test_a_value_comes_back_from_its_type_and_bytes(
-    one: tuple[SqlType, Cell], nullable: bool, null: bool
-) -> None:  # noqa: FBT001
+    one: tuple[SqlType, Cell],
+    nullable: bool,  # noqa: FBT001
+    null: bool,  # noqa: FBT001
+) -> None:
     of, drawn = one
     value = None if nullable and null else fitted(of, drawn)
     reader = ByteReader(type_info(of, nullable=nullable) + put(of, value, nullable=nullable) + b"behind")
@@ -175,9 +179,10 @@ def test_pages_of_one_large_transaction_give_each_row_once(count: int, page: int
         write.update("orders", lambda row: {"id": int(str(row["id"])) + 1})
     one.database.scan()
     text = (
-        "SELECT TOP (@page) __$start_lsn, __$command_id, __$seqval, __$operation, id FROM cdc.dbo_orders_CT WHERE "
-        "__$start_lsn = @l AND (__$command_id > @c OR __$command_id = @c AND (__$seqval > @s OR __$seqval = @s AND "
-        "__$operation > @o)) OR __$start_lsn > @l ORDER BY __$start_lsn, __$command_id, __$seqval, __$operation"
+        "SELECT TOP (@page) __$start_lsn, __$command_id, __$seqval, __$operation, id FROM cdc.dbo_orders_CT "
+        "WHERE __$start_lsn = @l AND (__$command_id > @c OR __$command_id = @c AND "
+        "(__$seqval > @s OR __$seqval = @s AND __$operation > @o)) OR __$start_lsn > @l "
+        "ORDER BY __$start_lsn, __$command_id, __$seqval, __$operation"
     )
     ask, found = session(one.server), []
     last: tuple[Cell, ...] = (bytes(10), 0, bytes(10), 0)

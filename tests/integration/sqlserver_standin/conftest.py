@@ -48,7 +48,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", params=["OFF", "ON", "REQUIRED"])
 def tls_port(request: pytest.FixtureRequest, authority: Path) -> Iterator[tuple[str, int]]:
-    """A server with TLS: for the log-in alone if the client wants no more, for what the client wants, for all."""
+    """A server with TLS: for the log-in alone if the client wants no more, or for all."""
     files = (str(authority / "server.crt"), str(authority / "server.key"))
     with _served(request.param, *files) as port:
         yield request.param, port

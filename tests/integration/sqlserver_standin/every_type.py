@@ -1,6 +1,7 @@
 """A table for each data type, NULL possible and not, with the values at its edges.
 
-A value is written as T-SQL would write it; what a driver must return is the Python value beside it, to the microsecond.
+A value is written as T-SQL would write it; what a driver must return is the Python value beside it, to the
+microsecond.
 """
 
 import datetime as dt

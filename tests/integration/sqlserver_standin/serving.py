@@ -1,7 +1,7 @@
 """The stand-in in a process of its own, with the tables that the drivers' tests read.
 
-A driver that holds Python's lock while it waits for the network could not be served by its own process.  The process
-prints its port and ends with its input.
+A driver that holds Python's lock while it waits for the network could not be served by its own process.
+The process prints its port and ends with its input.
 """
 
 import sys

@@ -98,10 +98,14 @@ def test_a_transaction_of_requests_is_committed(server: SqlServerStandin, model:
 
 
 def test_a_client_that_only_reads_is_routed(model: ModelServer) -> None:
-    with SqlServerStandin(model, read_only_route=("other.example", 1433)) as server:
-        with BareClient(server.port, reads_only=True) as reader, BareClient(server.port) as writer:
-            assert routing("other.example", 1433) in reader.greeting
-            assert routing("other.example", 1433) not in writer.greeting
+    route = ("other.example", 1433)
+    with (
+        SqlServerStandin(model, read_only_route=route) as server,
+        BareClient(server.port, reads_only=True) as reader,
+        BareClient(server.port) as writer,
+    ):
+        assert routing(*route) in reader.greeting
+        assert routing(*route) not in writer.greeting
 
 
 def test_without_odbc_s_settings_long_values_are_cut(server: SqlServerStandin) -> None:
@@ -124,4 +128,4 @@ def test_what_was_asked_is_counted(server: SqlServerStandin) -> None:
     with BareClient(server.port) as client:
         client.ask("SELECT 1 AS a; SELECT 2 AS b")
         client.ask("SELECT 3 AS c")
-    assert server.asked == ["SELECT 1 AS a; SELECT 2 AS b", "SELECT 3 AS c"]
+    assert server.requests == ["SELECT 1 AS a; SELECT 2 AS b", "SELECT 3 AS c"]

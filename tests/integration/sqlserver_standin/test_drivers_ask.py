@@ -1,4 +1,4 @@
-"""Three drivers ask: with parameters, with errors, for results of many packets, for several results, and cancel."""
+"""Three drivers ask: with parameters, with errors, for many packets, for several results, and cancel."""
 
 import datetime as dt
 import importlib
@@ -77,7 +77,7 @@ def test_several_results_of_a_batch_are_read(connection: Any) -> None:
 def test_a_reader_that_cancels_can_ask_again(connection: Any, driver: SqlDriver) -> None:
     cursor = connection.cursor()
     cursor.execute("SELECT id, note FROM dbo.many ORDER BY id")
-    assert tuple(cursor.fetchone())[0] == 0
+    assert cursor.fetchone()[0] == 0
     driver.cancel(connection, cursor)
     assert rows(connection, "SELECT COUNT(*) AS n FROM dbo.many") == [(MANY,)]
 

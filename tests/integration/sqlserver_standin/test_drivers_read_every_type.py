@@ -43,7 +43,8 @@ def test_a_row_of_many_nulls_is_read(connection: Any) -> None:
     """From two NULLs on, a row is sent with a bit for each column."""
     cursor = connection.cursor()
     cursor.execute(
-        "SELECT id, NULL AS a, CAST(NULL AS nvarchar(max)) AS b, id + 1 AS c, NULL AS d FROM dbo.n0 ORDER BY id"
+        "SELECT id, NULL AS a, CAST(NULL AS nvarchar(max)) AS b, id + 1 AS c, NULL AS d "
+        "FROM dbo.n0 ORDER BY id"
     )
     assert [tuple(row) for row in cursor.fetchall()] == [
         (0, None, None, 1, None),

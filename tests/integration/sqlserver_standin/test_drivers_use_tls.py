@@ -1,4 +1,4 @@
-"""TLS inside TDS packets for the log-in alone and for all, TLS around TDS (TDS 8), and clients that refuse."""
+"""TLS inside TDS for the log-in alone and for all, TLS around TDS (TDS 8), and clients that refuse."""
 
 from pathlib import Path
 from typing import Any

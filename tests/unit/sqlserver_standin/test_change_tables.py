@@ -1,4 +1,4 @@
-"""The change tables, rule by rule; docs/decisions/0042-sqlserver-stand-in.md says where each rule is written."""
+"""The change tables, rule by rule; decision 42 (docs/decisions/) says where each rule is written."""
 
 import datetime as dt
 

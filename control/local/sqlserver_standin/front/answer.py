@@ -1,4 +1,4 @@
-"""Writes one answer: tokens become packets as they come, and a client's attention ends it between two packets.
+"""Writes one answer: tokens become packets as they come; an attention ends it between two packets.
 
 Each DONE says whether another follows, so the last one waits until that is known.
 """
@@ -117,7 +117,7 @@ class Answer:
         self._send(bytes(self._buffer), last=True)
 
     def acknowledge(self) -> None:
-        """End the answer as an attention wants it: behind a whole token, since the client still reads tokens."""
+        """End the answer as an attention wants it: behind a whole token, for the client still reads."""
         self._held = None
         self._buffer += tokens.done(Done.ATTENTION)
         while len(self._buffer) > self._size - HEADER:

@@ -1,4 +1,4 @@
-"""Procedure calls: `sp_executesql`, prepared statements, and the procedures that the session knows by name."""
+"""Procedure calls: `sp_executesql`, prepared statements, and what the session knows by name."""
 
 from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass, field

@@ -51,7 +51,7 @@ class FrontOptions:
     tls: ssl.SSLContext | None = None
     read_only_route: tuple[str, int] | None = None
     """Where a client that only reads (ApplicationIntent) is sent."""
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     """Every batch and call, in the order of arrival: a round trip each."""
 
 
@@ -181,13 +181,13 @@ class ClientConnection:
         match message.kind:
             case Kind.BATCH:
                 text = read_batch(message.body)
-                self._options.asked.append(text)
+                self._options.requests.append(text)
                 for outcome in session.run(text, {}):
                     answer.in_transaction = session.levels > 0
                     answer.outcome(outcome)
             case Kind.RPC:
                 self._calls = self._calls or Calls(session)
-                self._calls.run(read_calls(message.body), answer, self._options.asked)
+                self._calls.run(read_calls(message.body), answer, self._options.requests)
             case Kind.TRANSACTION:
                 with self._model.lock:
                     _transaction(session, read_transaction(message.body), answer)

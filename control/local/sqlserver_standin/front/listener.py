@@ -15,9 +15,10 @@ HOST = "127.0.0.1"
 
 
 class SqlServerStandin:
-    """A stand-in for SQL Server: TDS over a model.  `with SqlServerStandin(model) as server:` serves at `server.port`.
+    """A stand-in for SQL Server: TDS over a model.
 
-    With a certificate's and its key's files clients may or must use TLS, as `encryption` says.
+    `with SqlServerStandin(model) as server:` serves at `server.port`.  With a certificate's and its key's
+    files clients may or must use TLS, as `encryption` says.
     """
 
     def __init__(
@@ -41,9 +42,9 @@ class SqlServerStandin:
         self._processes = 50
 
     @property
-    def asked(self) -> list[str]:
+    def requests(self) -> list[str]:
         """What clients have asked, in the order of arrival."""
-        return self.options.asked
+        return self.options.requests
 
     def start(self) -> None:
         """Begin to accept clients."""

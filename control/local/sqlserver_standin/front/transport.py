@@ -1,4 +1,4 @@
-"""Bytes to and from a client: plain, inside TLS whose handshake is wrapped in packets (TDS 7), or inside TLS (TDS 8).
+"""Bytes to and from a client: plain, in TLS whose handshake is wrapped in packets (TDS 7), or in TLS (TDS 8).
 
 TLS runs over memory, so one socket serves a log-in that is encrypted and a rest that is not.
 """

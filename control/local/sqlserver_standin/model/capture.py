@@ -1,7 +1,8 @@
-"""The capture job: it reads the log and writes change tables, as Microsoft documents them (decision 42 lists the rules).
+"""The capture job reads the log and writes change tables as documented; decision 42 lists the rules.
 
-`scan` is one scan cycle, and the only thing that writes what a reader of changes sees; so a test decides how far the
-change tables are behind the log.  `late` breaks the promise that a transaction's rows come together, on purpose.
+`scan` is one scan cycle, and the only thing that writes what a reader of changes sees; so a test decides
+how far the change tables are behind the log.  `late` breaks the promise that a transaction's rows come
+together, on purpose.
 """
 
 import datetime as dt
@@ -190,7 +191,7 @@ class CaptureJob:
     empty_scans: int = 0
 
     def scan(self, most: int | None = None, late: Collection[str] = ()) -> int:
-        """Read the log's next transactions, and return how many had rows; rows of `late` instances come a scan later."""
+        """Read the log's next transactions, return how many had rows; rows of `late` come a scan later."""
         if not self.runs:
             return 0
         for instance in self.instances.values():
@@ -244,7 +245,7 @@ class CaptureJob:
             self.ddl.append(row)
 
     def write_dummy(self, number: bytes, now: dt.datetime) -> None:
-        """Write the row that says that a quiet log was read up to here; not while transactions wait in the log."""
+        """Write the row that says that a quiet log was read; not while transactions wait in the log."""
         if self.runs and not self.log:
             self.scanned = number
             self.mapping.append(MappingRow(number, now, now, DUMMY))

@@ -12,6 +12,7 @@ from wrackline.control.local.sqlserver_standin.model.database import Grant, Mode
 from wrackline.control.local.sqlserver_standin.model.log_numbers import as_number, as_text
 from wrackline.control.local.sqlserver_standin.model.relations import RowSource, plain_source
 from wrackline.control.local.sqlserver_standin.model.server import ModelServer
+from wrackline.control.local.sqlserver_standin.model.system_columns import COLUMNS
 from wrackline.control.local.sqlserver_standin.model.tables import Cells
 from wrackline.control.local.sqlserver_standin.model.transactions import ModelTransaction
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
@@ -291,107 +292,27 @@ def _configurations(asker: Asker) -> Iterator[Cells]:
 
 
 _Rows = Callable[[Asker], Iterator[Cells]]
-_NAME = "sysname"
-SYSTEM: Mapping[str, tuple[str, _Rows]] = MappingProxyType(
+_ROWS: Mapping[str, _Rows] = MappingProxyType(
     {
-        "sys.databases": (
-            f"name {_NAME}; database_id int; create_date datetime; collation_name {_NAME} null; "
-            "user_access_desc nvarchar(60) null; state_desc nvarchar(60) null; is_cdc_enabled bit; "
-            "is_read_committed_snapshot_on bit null; snapshot_isolation_state tinyint null; "
-            "snapshot_isolation_state_desc nvarchar(60) null; compatibility_level tinyint; is_read_only bit null; "
-            "recovery_model tinyint null; recovery_model_desc nvarchar(60) null",
-            _databases,
-        ),
-        "sys.database_recovery_status": (
-            "database_id int; database_guid uniqueidentifier null; family_guid uniqueidentifier null; "
-            "last_log_backup_lsn numeric(25,0) null; recovery_fork_guid uniqueidentifier null",
-            _recovery,
-        ),
-        "sys.tables": (
-            f"name {_NAME}; object_id int; schema_id int; type char(2) null; type_desc nvarchar(60) null; "
-            "is_ms_shipped bit; is_tracked_by_cdc bit null",
-            _tables,
-        ),
-        "sys.schemas": (f"name {_NAME}; schema_id int", _schemas),
-        "sys.columns": (
-            f"object_id int; name {_NAME} null; column_id int; system_type_id tinyint; user_type_id int; "
-            f"max_length smallint; precision tinyint; scale tinyint; collation_name {_NAME} null; is_nullable bit null; "
-            "is_identity bit; is_computed bit",
-            _columns,
-        ),
-        "sys.types": (
-            f"name {_NAME}; system_type_id tinyint; user_type_id int; schema_id int; is_user_defined bit; "
-            "is_assembly_type bit",
-            _types,
-        ),
-        "sys.indexes": (
-            f"object_id int; name {_NAME} null; index_id int; type tinyint; type_desc nvarchar(60) null; "
-            "is_unique bit null; is_primary_key bit null; is_disabled bit null",
-            _indexes,
-        ),
-        "sys.index_columns": (
-            "object_id int; index_id int; index_column_id int; column_id int; key_ordinal tinyint; "
-            "is_descending_key bit null; is_included_column bit null",
-            _index_columns,
-        ),
-        "cdc.change_tables": (
-            f"object_id int; version int null; source_object_id int null; capture_instance {_NAME}; "
-            "start_lsn binary(10) null; end_lsn binary(10) null; supports_net_changes bit null; "
-            f"has_drop_pending bit null; role_name {_NAME} null; index_name {_NAME} null; filegroup_name {_NAME} null; "
-            "create_date datetime null; partition_switch bit",
-            _change_tables,
-        ),
-        "cdc.captured_columns": (
-            f"object_id int; column_name {_NAME}; column_id int null; column_type {_NAME}; column_ordinal int; "
-            "is_computed bit null",
-            _captured_columns,
-        ),
-        "cdc.index_columns": (
-            f"object_id int; column_name {_NAME}; index_ordinal tinyint; column_id int",
-            _cdc_index_columns,
-        ),
-        "cdc.lsn_time_mapping": (
-            "start_lsn binary(10); tran_begin_time datetime null; tran_end_time datetime null; "
-            "tran_id varbinary(10) null",
-            _mapping,
-        ),
-        "cdc.ddl_history": (
-            "source_object_id int null; object_id int; required_column_update bit null; "
-            "ddl_command nvarchar(max) null; ddl_lsn binary(10); ddl_time datetime null",
-            _ddl_history,
-        ),
-        "dbo.cdc_jobs": (
-            "database_id int; job_type nvarchar(20); job_id uniqueidentifier null; maxtrans int null; "
-            "maxscans int null; continuous bit null; pollinginterval bigint null; retention bigint null; "
-            "threshold bigint null",
-            _jobs,
-        ),
-        "sys.dm_cdc_log_scan_sessions": (
-            "session_id int; start_time datetime null; end_time datetime null; duration bigint null; "
-            "scan_phase nvarchar(200) null; error_count int null; start_lsn nvarchar(23) null; "
-            "current_lsn nvarchar(23) null; end_lsn nvarchar(23) null; tran_count bigint null; "
-            "last_commit_lsn nvarchar(23) null; last_commit_time datetime null; log_record_count bigint null; "
-            "schema_change_count int null; command_count bigint null; first_begin_cdc_lsn nvarchar(23) null; "
-            "last_commit_cdc_lsn nvarchar(23) null; last_commit_cdc_time datetime null; latency int null; "
-            "empty_scan_count int null; failed_sessions_count int null",
-            _scan_sessions,
-        ),
-        "sys.dm_server_services": (
-            "servicename nvarchar(256); startup_type int null; startup_type_desc nvarchar(256) null; status int null; "
-            "status_desc nvarchar(256) null",
-            _services,
-        ),
-        "sys.dm_tran_database_transactions": (
-            "transaction_id bigint; database_id int; database_transaction_begin_time datetime null; "
-            "database_transaction_type int; database_transaction_state int; "
-            "database_transaction_begin_lsn numeric(25,0) null; database_transaction_last_lsn numeric(25,0) null",
-            _database_transactions,
-        ),
-        "sys.dm_tran_current_transaction": ("transaction_id bigint", _current_transaction),
-        "sys.configurations": (
-            "configuration_id int; name nvarchar(35); value int null; value_in_use int null",
-            _configurations,
-        ),
+        "sys.databases": _databases,
+        "sys.database_recovery_status": _recovery,
+        "sys.tables": _tables,
+        "sys.schemas": _schemas,
+        "sys.columns": _columns,
+        "sys.types": _types,
+        "sys.indexes": _indexes,
+        "sys.index_columns": _index_columns,
+        "cdc.change_tables": _change_tables,
+        "cdc.captured_columns": _captured_columns,
+        "cdc.index_columns": _cdc_index_columns,
+        "cdc.lsn_time_mapping": _mapping,
+        "cdc.ddl_history": _ddl_history,
+        "dbo.cdc_jobs": _jobs,
+        "sys.dm_cdc_log_scan_sessions": _scan_sessions,
+        "sys.dm_server_services": _services,
+        "sys.dm_tran_database_transactions": _database_transactions,
+        "sys.dm_tran_current_transaction": _current_transaction,
+        "sys.configurations": _configurations,
     }
 )
 STATE_VIEWS = frozenset(
@@ -401,7 +322,7 @@ STATE_VIEWS = frozenset(
 
 def system_source(name: str, asker: Asker) -> RowSource:
     """Return the rows of a system table with values of its columns' types."""
-    declaration, rows = SYSTEM[name]
+    declaration, rows = COLUMNS[name], _ROWS[name]
     source = plain_source(declaration, [])
     types = [column.of for column in source.columns]
     made = [tuple(map(fitted, types, row)) for row in rows(asker)]

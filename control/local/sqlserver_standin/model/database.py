@@ -1,6 +1,7 @@
 """A database of the model: its tables, its log, and what an administrator does with it.
 
-Each public method is one thing that a test, or a statement, does; nothing happens by itself.  Times are the server's.
+Each public method is one thing that a test, or a statement, does; nothing happens by itself.  Times are the
+server's.
 """
 
 import datetime as dt
@@ -102,7 +103,7 @@ class ModelDatabase:
         *,
         defers: bool = True,
     ) -> ModelTable:
-        """Make a table of columns as T-SQL declares them: `nvarchar(50) collate X not null identity`, `as computed`."""
+        """Make a table of columns with their declarations, as `tables.declared` reads them."""
         with self.lock:
             schema, _, short = name.rpartition(".")
             table = ModelTable(
@@ -205,7 +206,7 @@ class ModelDatabase:
         *,
         has_command: bool = True,
     ) -> CaptureInstance:
-        """Do what `sys.sp_cdc_enable_table` does; the job knows of the instance when it reads the log's record of it."""
+        """Do what `sys.sp_cdc_enable_table` does; the job hears of the instance by the log."""
         with self.lock:
             job, table = self.job(), self.table(name)
             called = instance or f"{table.schema}_{table.name}"
@@ -237,7 +238,7 @@ class ModelDatabase:
             return made
 
     def disable_table(self, instance: str) -> None:
-        """Do what `sys.sp_cdc_disable_table` does; what its change table had is gone, its DDL history stays."""
+        """Do what `sys.sp_cdc_disable_table` does; the change table is gone, the DDL history stays."""
         with self.lock:
             if self.job().instances.pop(instance, None) is None:
                 raise ServerError(22960, f"Capture instance '{instance}' has not been found.")
@@ -318,7 +319,8 @@ class ModelDatabase:
         with self.lock:
             found = self.table(table)
             if self.captures(found):
-                text = f"Cannot truncate table '{found.name}' because it is published for replication or enabled for Change Data Capture."
+                why = "it is published for replication or enabled for Change Data Capture"
+                text = f"Cannot truncate table '{found.name}' because {why}."
                 raise ServerError(4711, text)
             found.store(self.commits, dict.fromkeys(found.keys), keep=bool(self.snapshots))
 

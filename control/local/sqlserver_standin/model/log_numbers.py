@@ -1,6 +1,7 @@
-"""Log sequence numbers: ten bytes, which compare as bytes do, and the other two forms that the server shows them in.
+"""Log sequence numbers: ten bytes, which compare as bytes do, and two other forms that the server shows.
 
-virtual log file (4 bytes) | block (4) | record (2)        numeric(25,0): file * 10^15 + block * 10^5 + record
+virtual log file (4 bytes) | block (4) | record (2)        numeric(25,0): file * 10^15 + block * 10^5 +
+record
 """
 
 import struct

@@ -7,7 +7,7 @@ from wrackline.control.local.sqlserver_standin.wire.sql_types import TEXTS, SqlT
 from wrackline.control.local.sqlserver_standin.wire.values import Cell
 
 _GUID = (10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3)
-"""A `uniqueidentifier` is compared by its last group first: the places of its bytes on the wire, as they count."""
+"""A `uniqueidentifier` is compared by its last group first: the places of its bytes as they count."""
 
 
 def order_key(of: SqlType, value: Cell) -> object:

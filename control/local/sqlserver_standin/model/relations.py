@@ -53,7 +53,7 @@ END = _End()
 def table_source(
     table: ModelTable, one: ModelTransaction | None, snapshot: int | None, *, waits: bool
 ) -> RowSource:
-    """Return a base table's rows: of a snapshot, or the newest; a row that another writes makes a reader wait."""
+    """Return a table's rows: of a snapshot, or the newest; a row that another writes makes a reader wait."""
     mine = one.rows.get(table, {}) if one is not None else {}
     name = (table.schema, table.name)
     columns = [

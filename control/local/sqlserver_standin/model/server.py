@@ -1,7 +1,8 @@
 """The server of the model: its databases, its users, its time, and the faults that a test plans.
 
-One lock guards everything.  A statement that needs a row that another transaction has written waits on it, until that
-transaction ends, the client cancels, or the time that a test hands in has passed the statement's lock timeout.
+One lock guards everything.  A statement that needs a row that another transaction has written waits on it,
+until that transaction ends, the client cancels, or the time that a test hands in has passed the statement's
+lock timeout.
 """
 
 import datetime as dt
@@ -21,7 +22,7 @@ _UNREADABLE = {"OFFLINE": 942, "RESTORING": 927, "RECOVERING": 922, "SUSPECT": 9
 
 @dataclass(slots=True)
 class Fault:
-    """What happens to the next statement that contains a text: an error, or something that a test does first."""
+    """What happens to the next statement that contains a text: an error, or what a test does first."""
 
     text: str
     error: ServerError | None = None
@@ -37,7 +38,7 @@ class ModelServer:
     zone: dt.tzinfo = dt.UTC
     zone_name: str = "UTC"
     edition: int = 3
-    """What `SERVERPROPERTY('EngineEdition')` says: 2 Standard, 3 Enterprise, 5 Azure SQL Database, 8 Managed Instance."""
+    """`EngineEdition`: 2 Standard, 3 Enterprise, 5 Azure SQL Database, 8 Managed Instance."""
     passwords: dict[str, str] = field(default_factory=dict)
     administrators: set[str] = field(default_factory=set)
     databases: dict[str, ModelDatabase] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""Tables with versions of their rows: what is committed, what a transaction has written, what a snapshot sees.
+"""Tables with versions of their rows: what is committed, what is being written, what a snapshot sees.
 
-A row is a tuple of cells.  Its key is what the primary key's cells sort by; a table without one counts its rows.
-Each commit has a number; a snapshot is such a number, and it sees the last version up to it.
+A row is a tuple of cells.  Its key is what the primary key's cells sort by; a table without one counts its
+rows. Each commit has a number; a snapshot is such a number, and it sees the last version up to it.
 """
 
 import re
@@ -148,7 +148,7 @@ _DECLARATION = re.compile(
 
 
 def declared(name: str, text: str, collation: Collation, *, is_key: bool = False) -> ModelColumn:
-    """Read a column's declaration: `nvarchar(50) collate X identity computed not null`, all but the type left out at will."""
+    """Read `nvarchar(50) collate X identity computed not null`; all but the type may be left out."""
     match = _DECLARATION.fullmatch(text.strip())
     if match is None:
         raise ServerError(102, f"Incorrect syntax near '{text}'.", severity=15)

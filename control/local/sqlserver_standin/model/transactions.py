@@ -1,7 +1,8 @@
 """Transactions: what they have written, the log records of it, their locks and savepoints.
 
-A transaction writes the log as it goes; the commit's record comes last, and its number is the commit's.  What is
-deferred (an UPDATE of a key or unique column) is logged as deletes, then inserts, with a command of its own each.
+A transaction writes the log as it goes; the commit's record comes last, and its number is the commit's.
+What is deferred (an UPDATE of a key or unique column) is logged as deletes, then inserts, with a command of
+its own each.
 """
 
 import datetime as dt

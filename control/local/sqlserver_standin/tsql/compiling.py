@@ -1,4 +1,4 @@
-"""Makes functions of expressions.  NULL makes a comparison unknown, and unknown is no hit: three-valued logic."""
+"""Makes functions of expressions.  NULL makes a comparison unknown, and unknown is no hit."""
 
 import operator
 import re
@@ -204,7 +204,7 @@ def common_type(types: Sequence[SqlType]) -> SqlType:
 
 
 def compared(sign: str, left: Compiled, right: Compiled) -> Callable[[Cells], bool | None]:
-    """Compare two sides in the order of their common type; a column's collation counts more than a value's."""
+    """Compare two sides in the order of their common type; a column's collation wins over a value's."""
     test = _COMPARE[sign]
     of = left.of if left.place is not None or left.of.name not in TEXTS else right.of
     if of.name in TEXTS or of.name == "null":
@@ -285,7 +285,7 @@ def _arithmetic_type(sign: str, left: SqlType, right: SqlType) -> SqlType:
 
 
 def _arithmetic(sign: str, of: SqlType, sides: Sequence[Compiled]) -> Callable[[Cells], Cell]:
-    def divided(left: Any, right: Any) -> Any:
+    def divided(left: Any, right: Any) -> object:  # noqa: ANN401 - numbers of any type
         if right == 0:
             raise ServerError(8134, "Divide by zero error encountered.")
         if isinstance(left, int) and isinstance(right, int):

@@ -1,8 +1,8 @@
-"""Reads a batch: the statements that the stand-in knows.  Anything else is refused with its text in the error.
+"""Reads a batch: the statements that the stand-in knows.  Anything else is refused, and named.
 
-SELECT   TOP, lists, FROM with INNER, LEFT and CROSS JOIN, derived tables and functions, hints, WHERE, ORDER BY, UNION ALL
-INSERT … VALUES, UPDATE … SET … WHERE, DELETE … WHERE
-BEGIN, SAVE, COMMIT and ROLLBACK TRAN;  SET of options and variables;  DECLARE;  USE;  EXEC;  IF
+SELECT   TOP, lists, FROM with INNER, LEFT and CROSS JOIN, derived tables and functions, hints, WHERE, ORDER
+BY, UNION ALL INSERT … VALUES, UPDATE … SET … WHERE, DELETE … WHERE BEGIN, SAVE, COMMIT and ROLLBACK TRAN;
+SET of options and variables;  DECLARE;  USE;  EXEC;  IF
 """
 
 from collections.abc import Iterator

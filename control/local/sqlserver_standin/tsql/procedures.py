@@ -1,4 +1,4 @@
-"""Procedures of the server that the stand-in has: those of change data capture, and what drivers call by themselves."""
+"""Procedures of the server: those of change data capture, and what drivers call by themselves."""
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 _Named = Mapping[str, Cell]
 _HELP = (
     "source_schema sysname null; source_table sysname null; capture_instance sysname; object_id int; "
-    "source_object_id int null; start_lsn binary(10) null; end_lsn binary(10) null; supports_net_changes bit null; "
-    "has_drop_pending bit null; role_name sysname null; index_name sysname null; filegroup_name sysname null; "
+    "source_object_id int null; start_lsn binary(10) null; end_lsn binary(10) null; "
+    "supports_net_changes bit null; has_drop_pending bit null; role_name sysname null; "
+    "index_name sysname null; filegroup_name sysname null; "
     "create_date datetime null; index_column_list nvarchar(max) null; captured_column_list nvarchar(max) null"
 )
 

@@ -1,7 +1,7 @@
 """Runs a SELECT over row sources: reads what the condition leaves possible, filters, sorts, cuts, shows.
 
-A condition on the columns that a source is sorted by bounds what is read of it, as an index would: without that, a page
-of a large change table would cost a look at every row.
+A condition on the columns that a source is sorted by bounds what is read of it, as an index would: without
+that, a page of a large change table would cost a look at every row.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -226,7 +226,7 @@ def _aggregated(
 
 
 class _Bounds:
-    """Finds between which sort keys a condition's rows must lie; a bound may be wider than needed, never narrower."""
+    """Finds between which sort keys a condition's rows lie; a bound may be too wide, never too narrow."""
 
     def __init__(self, scope: NameScope, sorted_by: Sequence[int], compiler: Compiler) -> None:
         self._scope = scope

@@ -1,7 +1,7 @@
 """A connection's session: its database, its transaction, its settings, and how each statement is run.
 
-A statement runs under the server's lock and gives its whole result, so that a reader sees one moment.  One that meets a
-lock of another transaction changes nothing and is run again when that transaction has ended.
+A statement runs under the server's lock and gives its whole result, so that a reader sees one moment.  One
+that meets a lock of another transaction changes nothing and is run again when that transaction has ended.
 """
 
 import datetime as dt

@@ -6,7 +6,6 @@ from typing import Protocol
 from wrackline.control.local.sqlserver_standin.model.capture import BEFORE, CaptureInstance
 from wrackline.control.local.sqlserver_standin.model.catalogue import (
     STATE_VIEWS,
-    SYSTEM,
     Asker,
     system_source,
 )
@@ -18,6 +17,7 @@ from wrackline.control.local.sqlserver_standin.model.relations import (
     plain_source,
     table_source,
 )
+from wrackline.control.local.sqlserver_standin.model.system_columns import COLUMNS
 from wrackline.control.local.sqlserver_standin.model.tables import ModelTable
 from wrackline.control.local.sqlserver_standin.model.transactions import ModelTransaction
 from wrackline.control.local.sqlserver_standin.tsql.syntax import TableName
@@ -42,7 +42,7 @@ class Reader(Protocol):
     def view(
         self, database: ModelDatabase, hints: frozenset[str]
     ) -> tuple[ModelTransaction | None, int | None, bool]:
-        """Return whose own rows are seen, of which snapshot the others are, and whether a lock makes it wait."""
+        """Return whose own rows are seen, the snapshot of the others, and whether a lock makes it wait."""
         ...
 
 
@@ -73,7 +73,7 @@ def source(
     asker = reader.asks(database)
     if arguments is not None:
         return _function(asker, name, table, arguments)
-    if name in SYSTEM:
+    if name in COLUMNS:
         _check_system(asker, name, table)
         return system_source(name, asker)
     if name.startswith("cdc."):
@@ -97,8 +97,10 @@ def invalid(table: TableName) -> ServerError:
 def permit(grant: Grant, database: ModelDatabase, schema: str, name: str) -> None:
     """Refuse who has no right in a schema."""
     if not (grant.owner or schema.lower() in grant.schemas):
-        text = f"The SELECT permission was denied on the object '{name}', database '{database.name}', schema '{schema}'."
-        raise ServerError(229, text, severity=14, state=5)
+        text = f"The SELECT permission was denied on the object '{name}'"
+        raise ServerError(
+            229, f"{text}, database '{database.name}', schema '{schema}'.", severity=14, state=5
+        )
 
 
 def _check_system(asker: Asker, name: str, table: TableName) -> None:
@@ -134,7 +136,7 @@ def _function(asker: Asker, name: str, table: TableName, arguments: Sequence[Cel
 
 
 def _all_changes(asker: Asker, instance: CaptureInstance, arguments: Sequence[Cell]) -> RowSource:
-    """Give what `fn_cdc_get_all_changes` gives: no command, no end, and without old images unless asked for."""
+    """Give what `fn_cdc_get_all_changes` gives: no command, no end, and old images only if asked for."""
     job = asker.database.job()
     most = max((row.start_lsn for row in job.mapping), default=None)
     if len(arguments) != 3 or str(arguments[2]).lower() not in _OPTIONS:
@@ -142,8 +144,8 @@ def _all_changes(asker: Asker, instance: CaptureInstance, arguments: Sequence[Ce
     low, high = arguments[:2]
     inside = isinstance(low, bytes) and isinstance(high, bytes) and instance.start_lsn and most
     if not inside or low < instance.start_lsn or high > most or low > high:  # type: ignore[operator]
-        text = "An insufficient number of arguments were supplied for the procedure or function cdc.fn_cdc_get_all_changes_ ... ."
-        raise ServerError(313, text)
+        text = "An insufficient number of arguments were supplied for the procedure or function"
+        raise ServerError(313, f"{text} cdc.fn_cdc_get_all_changes_ ... .")
     whole = change_source(instance, visible=asker.may_see(instance))
     kept = [at for at, one in enumerate(whole.columns) if one.name not in {"__$end_lsn", "__$command_id"}]
     old = str(arguments[2]).lower() == "all update old"

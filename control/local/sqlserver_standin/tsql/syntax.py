@@ -1,4 +1,4 @@
-"""The parts of a statement that the stand-in knows; `parser` makes them, `queries` and `statements` run them."""
+"""The parts of a statement that the stand-in knows; `parser` makes them, `session` runs them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

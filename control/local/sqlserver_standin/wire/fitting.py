@@ -1,4 +1,4 @@
-"""Makes the Python value of a type out of what a program wrote: a literal, a parameter, a test's own value."""
+"""Makes the value of a type out of what a program wrote: a literal, a parameter, a test's own value."""
 
 import datetime as dt
 import math

@@ -81,5 +81,5 @@ def to_thirds(ticks: int) -> int:
 
 
 def of_thirds(thirds: int) -> int:
-    """Return the ticks of 1/300 seconds as the server shows them: to the millisecond, which ends in 0, 3 or 7."""
+    """Return the ticks of 1/300 seconds as they are shown: to the millisecond, which ends in 0, 3 or 7."""
     return (thirds * 10 + 1) // 3 * 10_000

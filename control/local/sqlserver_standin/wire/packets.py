@@ -1,4 +1,4 @@
-"""Packets: every message is cut into packets of eight bytes of header and at most the agreed size ([MS-TDS] 2.2.3).
+"""Packets: a message is cut into packets, eight bytes of header and at most the agreed size ([MS-TDS] 2.2.3).
 
     type | status | length, high byte first | process | number | window
 

@@ -51,7 +51,7 @@ class TransactionKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TransactionRequest:
-    """One of them, with the isolation level of a new transaction (0: as it is) and the name of a savepoint."""
+    """One of them, with a new transaction's isolation level (0: as it is) and a savepoint's name."""
 
     kind: TransactionKind
     isolation: int

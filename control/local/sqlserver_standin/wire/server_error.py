@@ -2,7 +2,7 @@
 
 
 class ServerError(Exception):
-    """An error as SQL Server numbers it; `statement` is set where the stand-in does not know what it was asked."""
+    """An error as SQL Server numbers it."""
 
     def __init__(self, number: int, text: str, *, severity: int = 16, state: int = 1) -> None:
         super().__init__(f"{number}: {text}")

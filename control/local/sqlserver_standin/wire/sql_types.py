@@ -1,6 +1,7 @@
-"""The data types: their names in T-SQL, and TYPE_INFO, which declares one on the wire ([MS-TDS] 2.2.5.4 to 2.2.5.6).
+"""The data types: their names in T-SQL, and TYPE_INFO, which declares one on the wire ([MS-TDS] 2.2.5.4).
 
-A `SqlType` is what a column, a parameter or an expression has.  `MAX` is the size of `varchar(max)` and its kind.
+A `SqlType` is what a column, a parameter or an expression has.  `MAX` is the size of `varchar(max)` and its
+kind.
 """
 
 import re

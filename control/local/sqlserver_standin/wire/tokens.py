@@ -71,15 +71,15 @@ def collation_change(collation: Collation) -> bytes:
 
 def error(one: ServerError, server: str, line: int = 1) -> bytes:
     """Write ERROR."""
-    return _said(b"\xaa", one, server, line)
+    return _message(b"\xaa", one, server, line)
 
 
 def info(number: int, text: str, server: str) -> bytes:
     """Write INFO."""
-    return _said(b"\xab", ServerError(number, text, severity=0), server, 1)
+    return _message(b"\xab", ServerError(number, text, severity=0), server, 1)
 
 
-def _said(token: bytes, one: ServerError, server: str, line: int) -> bytes:
+def _message(token: bytes, one: ServerError, server: str, line: int) -> bytes:
     head = struct.pack("<iBB", one.number, one.state, one.severity)
     body = head + long_text(one.text) + short_text(server) + short_text("") + struct.pack("<i", line)
     return token + struct.pack("<H", len(body)) + body

@@ -1,7 +1,8 @@
 """Values as bytes: each cell of ROW and each parameter of an RPC, from the tables of [MS-TDS] 2.2.5.5.
 
-The Python side of a type is what `fitted` returns: `bool`, `int`, `float`, `Decimal`, `str`, `bytes`, `date`, `UUID`,
-the three types of `moments`, and `Variant`; NULL is `None`.  `put` writes what `fitted` returned, `read` returns the same.
+The Python side of a type is what `fitted` returns: `bool`, `int`, `float`, `Decimal`, `str`, `bytes`,
+`date`, `UUID`, the three types of `moments`, and `Variant`; NULL is `None`.  `put` writes what `fitted`
+returned, `read` returns the same.
 """
 
 import datetime as dt
