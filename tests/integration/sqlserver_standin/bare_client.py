@@ -6,7 +6,7 @@ from typing import Self
 
 from tests.integration.sqlserver_standin.serving import DATABASE, PASSWORD, USER
 from wrackline.control.local.sqlserver_standin.wire.login import Encryption, print_prelogin, scrambled
-from wrackline.control.local.sqlserver_standin.wire.packets import Incoming, Kind, Message, cut
+from wrackline.control.local.sqlserver_standin.wire.packets import ClientMessage, Incoming, MessageKind, cut
 from wrackline.control.local.sqlserver_standin.wire.requests import print_headers
 
 _DONE = 0xFD
@@ -18,9 +18,9 @@ class BareClient:
     def __init__(self, port: int, user: str = USER, *, reads_only: bool = False, odbc: bool = False) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
         self._incoming = Incoming()
-        self.send(Kind.PRELOGIN, print_prelogin(Encryption.NOT_SUPPORTED, (1, 0, 0)))
+        self.send(MessageKind.PRELOGIN, print_prelogin(Encryption.NOT_SUPPORTED, (1, 0, 0)))
         self.answer()
-        self.send(Kind.LOGIN, _login(user, reads_only=reads_only, odbc=odbc))
+        self.send(MessageKind.LOGIN, _login(user, reads_only=reads_only, odbc=odbc))
         self.greeting = self.answer()
 
     def __enter__(self) -> Self:
@@ -40,7 +40,7 @@ class BareClient:
             data = self.socket.recv(65_536)
             assert data, "the server has closed the connection"
             self._incoming.feed(data)
-        assert isinstance(message, Message)
+        assert isinstance(message, ClientMessage)
         return message.body
 
     def ask(self, text: str, *, status: int = 0) -> bytes:
@@ -50,7 +50,7 @@ class BareClient:
 
     def batch(self, text: str, *, status: int = 0) -> None:
         """Send a batch."""
-        self.send(Kind.BATCH, print_headers() + text.encode("utf-16-le"), status=status)
+        self.send(MessageKind.BATCH, print_headers() + text.encode("utf-16-le"), status=status)
 
 
 def last_status(answer: bytes) -> int:

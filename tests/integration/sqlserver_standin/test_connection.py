@@ -9,7 +9,7 @@ from tests.integration.sqlserver_standin.bare_client import BareClient, last_sta
 from tests.integration.sqlserver_standin.serving import DATABASE, PASSWORD, USER
 from wrackline.control.local.sqlserver_standin.front.listener import SqlServerStandin
 from wrackline.control.local.sqlserver_standin.model.server import ModelServer
-from wrackline.control.local.sqlserver_standin.wire.packets import RESET, Kind
+from wrackline.control.local.sqlserver_standin.wire.packets import RESET, MessageKind
 from wrackline.control.local.sqlserver_standin.wire.requests import print_headers
 from wrackline.control.local.sqlserver_standin.wire.tokens import Done, routing
 
@@ -42,7 +42,7 @@ def test_an_attention_ends_a_wait_for_a_lock(server: SqlServerStandin, model: Mo
     with BareClient(server.port) as client:
         client.batch(NOTES)
         assert waits.wait()
-        client.send(Kind.ATTENTION, b"")
+        client.send(MessageKind.ATTENTION, b"")
         assert last_status(client.answer()) == Done.ATTENTION
         assert b"\x01\x00\x00\x00" in client.ask("SELECT 1 AS a"), "the connection goes on"
     write.rollback()
@@ -51,7 +51,7 @@ def test_an_attention_ends_a_wait_for_a_lock(server: SqlServerStandin, model: Mo
 def test_an_attention_between_packets_ends_the_answer_behind_a_whole_token(server: SqlServerStandin) -> None:
     with BareClient(server.port, odbc=True) as client:
         client.batch(f"{NOTES}; {NOTES}; {NOTES}; {NOTES}; {NOTES}; {NOTES}; {NOTES}; {NOTES}")
-        client.send(Kind.ATTENTION, b"")
+        client.send(MessageKind.ATTENTION, b"")
         answer = client.answer()
         assert last_status(answer) == Done.ATTENTION
         assert len(answer) < 8 * 600_000
@@ -60,13 +60,13 @@ def test_an_attention_between_packets_ends_the_answer_behind_a_whole_token(serve
 def test_an_attention_behind_the_answer_is_acknowledged(server: SqlServerStandin) -> None:
     with BareClient(server.port) as client:
         client.ask("SELECT 1 AS a")
-        client.send(Kind.ATTENTION, b"")
+        client.send(MessageKind.ATTENTION, b"")
         assert client.answer() == b"\xfd\x20" + bytes(11)
 
 
 def test_a_client_that_is_cut_loses_its_transaction(server: SqlServerStandin, model: ModelServer) -> None:
     client = BareClient(server.port)
-    client.send(Kind.TRANSACTION, print_headers() + BEGIN)
+    client.send(MessageKind.TRANSACTION, print_headers() + BEGIN)
     assert b"\xe3\x0b\x00\x08\x08" in client.answer()
     assert last_status(client.ask("DELETE FROM notes")) & Done.IN_TRANSACTION
     server.cut()
@@ -79,7 +79,7 @@ def test_a_client_that_is_cut_loses_its_transaction(server: SqlServerStandin, mo
 
 def test_a_connection_of_a_pool_is_reset(server: SqlServerStandin, model: ModelServer) -> None:
     with BareClient(server.port) as client:
-        client.send(Kind.TRANSACTION, print_headers() + BEGIN)
+        client.send(MessageKind.TRANSACTION, print_headers() + BEGIN)
         client.answer()
         client.ask("SET LOCK_TIMEOUT 0; DELETE FROM notes")
         answer = client.ask("SELECT @@TRANCOUNT AS n", status=RESET)
@@ -89,10 +89,10 @@ def test_a_connection_of_a_pool_is_reset(server: SqlServerStandin, model: ModelS
 
 def test_a_transaction_of_requests_is_committed(server: SqlServerStandin, model: ModelServer) -> None:
     with BareClient(server.port) as client:
-        client.send(Kind.TRANSACTION, print_headers() + BEGIN)
+        client.send(MessageKind.TRANSACTION, print_headers() + BEGIN)
         client.answer()
         client.ask("INSERT INTO notes (id, note) VALUES (2, NULL)")
-        client.send(Kind.TRANSACTION, print_headers() + COMMIT)
+        client.send(MessageKind.TRANSACTION, print_headers() + COMMIT)
         assert b"\xe3\x0b\x00\x09\x00\x08" in client.answer()
     assert model.databases[DATABASE].commits == 2
 
@@ -117,10 +117,10 @@ def test_without_odbc_s_settings_long_values_are_cut(server: SqlServerStandin) -
 
 def test_bytes_that_are_no_tds_are_answered_with_an_error(server: SqlServerStandin) -> None:
     with BareClient(server.port) as client:
-        client.send(Kind.RPC, print_headers() + b"\xff\xff\x07\x00\x00\x00")
+        client.send(MessageKind.RPC, print_headers() + b"\xff\xff\x07\x00\x00\x00")
         answer = client.answer()
         assert "procedure number 7".encode("utf-16-le") in answer
-        client.send(Kind.BATCH, b"\x01")
+        client.send(MessageKind.BATCH, b"\x01")
         assert b"\xaa" in client.answer()
 
 

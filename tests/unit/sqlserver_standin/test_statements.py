@@ -7,7 +7,7 @@ import pytest
 from tests.unit.sqlserver_standin.shop import Shop, outcomes, rows, session, shop
 from wrackline.control.local.sqlserver_standin.model.database import Grant
 from wrackline.control.local.sqlserver_standin.model.log_numbers import as_number, lsn
-from wrackline.control.local.sqlserver_standin.tsql.session import Counted, Entered, Moved
+from wrackline.control.local.sqlserver_standin.tsql.session import Entered, Moved, RowCount
 from wrackline.control.local.sqlserver_standin.wire.moments import Moment
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 
@@ -227,7 +227,7 @@ def test_a_savepoint_gives_a_place_in_the_log_behind_what_was_committed() -> Non
     text = f"SELECT {columns} FROM sys.dm_tran_database_transactions"
     found = outcomes(ask, f"BEGIN TRAN; SAVE TRAN m; {text}; ROLLBACK")
     ((first, last),) = next(
-        one.rows for one in found if hasattr(one, "rows") and not isinstance(one, Counted)
+        one.rows for one in found if hasattr(one, "rows") and not isinstance(one, RowCount)
     )
     assert as_number(one.instance.rows[-1].start_lsn) < first < last
     assert [type(each) for each in found if isinstance(each, Moved)] == [Moved, Moved]
@@ -247,7 +247,7 @@ def test_a_signal_row_is_written_and_captured() -> None:
         "DELETE FROM dbo.signals WHERE id = @id",
         id=("nvarchar(42)", "m-1"),
     )
-    assert done == [Counted(1, 0xC3), Counted(1, 0xC4)]
+    assert done == [RowCount(1, 0xC3), RowCount(1, 0xC4)]
     one.database.scan()
     assert [(row.operation, row.cells[0]) for row in signals.rows] == [(2, "m-1"), (1, "m-1")]
 
@@ -257,8 +257,8 @@ def test_settings_and_the_place_of_a_session() -> None:
     ask = session(one.server, database="master")
     text = "SET LOCK_TIMEOUT 10000; SET DEADLOCK_PRIORITY LOW; SET TEXTSIZE 2147483647; "
     text += "SET NOCOUNT ON; SET XACT_ABORT ON"
-    assert outcomes(ask, text) == [Counted(None)] * 5
-    assert outcomes(ask, "USE [shop]") == [Entered("shop", "master"), Counted(None)]
+    assert outcomes(ask, text) == [RowCount(None)] * 5
+    assert outcomes(ask, "USE [shop]") == [Entered("shop", "master"), RowCount(None)]
     assert rows(ask, "SELECT DB_NAME(), DB_ID(N'nothing'), @@TRANCOUNT") == [("shop", None, 0)]
     assert ask.settings.aborts
 

@@ -17,7 +17,7 @@ from wrackline.control.local.sqlserver_standin.wire.login import (
     unscrambled,
     wanted,
 )
-from wrackline.control.local.sqlserver_standin.wire.packets import Incoming, Kind, cut
+from wrackline.control.local.sqlserver_standin.wire.packets import Incoming, MessageKind, cut
 from wrackline.control.local.sqlserver_standin.wire.requests import (
     TransactionKind,
     print_headers,
@@ -54,7 +54,7 @@ def message(example: str) -> tuple[int, bytes]:
 def test_the_log_in_of_the_specification_is_read() -> None:
     kind, body = message(LOGIN)
     login = read_login(body)
-    assert kind == Kind.LOGIN
+    assert kind == MessageKind.LOGIN
     assert (login.texts["host"], login.user, login.password) == ("skostov1", "sa", "")
     assert (login.texts["program"], login.texts["library"], login.database) == ("OSQL-32", "ODBC", "")
     assert (login.version, login.packet_size, login.is_odbc, login.read_only) == (
@@ -67,7 +67,7 @@ def test_the_log_in_of_the_specification_is_read() -> None:
 
 def test_the_batch_of_the_specification_is_read() -> None:
     kind, body = message(BATCH)
-    assert (kind, read_batch(body)) == (Kind.BATCH, "\nselect 'foo' as 'bar'\n        ")
+    assert (kind, read_batch(body)) == (MessageKind.BATCH, "\nselect 'foo' as 'bar'\n        ")
 
 
 def test_the_tokens_of_a_real_server_s_log_in_answer_are_made() -> None:
@@ -91,17 +91,17 @@ def test_the_tokens_of_a_real_server_s_log_in_answer_are_made() -> None:
 @pytest.mark.parametrize("size", [1, 3, 8, 17, 4096])
 def test_messages_are_joined_whatever_pieces_they_come_in(size: int) -> None:
     body = bytes(range(256)) * 50
-    stream = b"".join(cut(Kind.RPC, body, 512)) + b"".join(cut(Kind.ATTENTION, b""))
+    stream = b"".join(cut(MessageKind.RPC, body, 512)) + b"".join(cut(MessageKind.ATTENTION, b""))
     incoming, found = Incoming(), []
     for at in range(0, len(stream), size):
         incoming.feed(stream[at : at + size])
         while (one := incoming.next()) is not None:
             found.append((one.kind, one.body))
-    assert found == [(Kind.RPC, body), (Kind.ATTENTION, b"")]
+    assert found == [(MessageKind.RPC, body), (MessageKind.ATTENTION, b"")]
 
 
 def test_a_packet_says_whether_it_is_the_last_and_counts() -> None:
-    packets = list(cut(Kind.ANSWER, b"x" * 1000, 512))
+    packets = list(cut(MessageKind.ANSWER, b"x" * 1000, 512))
     assert [packet[:8] for packet in packets] == [
         b"\x04\x00\x02\x00\x00\x00\x01\x00",
         b"\x04\x01\x01\xf8\x00\x00\x02\x00",

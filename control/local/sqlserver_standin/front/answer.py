@@ -7,9 +7,15 @@ from collections.abc import Callable, Sequence
 
 from wrackline.control.local.sqlserver_standin.front.transport import Transport
 from wrackline.control.local.sqlserver_standin.tsql.queries import QueryRows
-from wrackline.control.local.sqlserver_standin.tsql.session import Cancelled, Counted, Entered, Moved, Outcome
+from wrackline.control.local.sqlserver_standin.tsql.session import (
+    Cancelled,
+    Entered,
+    Moved,
+    Outcome,
+    RowCount,
+)
 from wrackline.control.local.sqlserver_standin.wire import tokens
-from wrackline.control.local.sqlserver_standin.wire.packets import HEADER, Kind, cut
+from wrackline.control.local.sqlserver_standin.wire.packets import HEADER, MessageKind, cut
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.control.local.sqlserver_standin.wire.tokens import Done, ShownColumn
 from wrackline.control.local.sqlserver_standin.wire.values import Cell
@@ -19,7 +25,7 @@ _NULLS_OF_SHORT_ROW = 2
 """From so many NULLs on a row is sent as NBCROW; fewer are sent as ROW, so that a reader meets both."""
 
 
-class Answer:
+class AnswerStream:
     """An answer under way."""
 
     def __init__(
@@ -56,7 +62,7 @@ class Answer:
         match one:
             case QueryRows():
                 self._rows(one)
-            case Counted(rows, command):
+            case RowCount(rows, command):
                 self.hold(Done.FINAL if rows is None else Done.COUNT, rows or 0, command)
             case Entered(new, old):
                 self.write(tokens.environment(1, new, old))
@@ -130,7 +136,7 @@ class Answer:
         del self._buffer[:room]
 
     def _send(self, body: bytes, *, last: bool) -> None:
-        (packet,) = cut(Kind.ANSWER, body, self._size)
+        (packet,) = cut(MessageKind.ANSWER, body, self._size)
         head = bytearray(packet[:HEADER])
         head[1], head[6] = int(last), self._number & 0xFF
         self._number += 1

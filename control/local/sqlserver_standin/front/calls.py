@@ -3,7 +3,7 @@
 from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass, field
 
-from wrackline.control.local.sqlserver_standin.front.answer import Answer
+from wrackline.control.local.sqlserver_standin.front.answer import AnswerStream
 from wrackline.control.local.sqlserver_standin.tsql.parser import declarations
 from wrackline.control.local.sqlserver_standin.tsql.session import Outcome, SqlSession
 from wrackline.control.local.sqlserver_standin.wire import tokens
@@ -24,7 +24,7 @@ class Calls:
     prepared: dict[int, tuple[str, str]] = field(default_factory=dict)
     next_handle: int = 1
 
-    def run(self, calls: Sequence[RemoteCall], answer: Answer, asked: MutableSequence[str]) -> None:
+    def run(self, calls: Sequence[RemoteCall], answer: AnswerStream, asked: MutableSequence[str]) -> None:
         """Run calls one behind the other, each with a DONEPROC of its own."""
         for number, call in enumerate(calls, 1):
             failed, values = False, []

@@ -3,11 +3,11 @@
 import ssl
 from dataclasses import dataclass, field
 
-from wrackline.control.local.sqlserver_standin.front.answer import Answer
+from wrackline.control.local.sqlserver_standin.front.answer import AnswerStream
 from wrackline.control.local.sqlserver_standin.front.calls import Calls
 from wrackline.control.local.sqlserver_standin.front.transport import Gone, Transport
 from wrackline.control.local.sqlserver_standin.model.server import VERSION, ModelServer
-from wrackline.control.local.sqlserver_standin.tsql.session import Cancelled, Counted, SqlSession
+from wrackline.control.local.sqlserver_standin.tsql.session import Cancelled, RowCount, SqlSession
 from wrackline.control.local.sqlserver_standin.wire import tokens
 from wrackline.control.local.sqlserver_standin.wire.collations import DEFAULT
 from wrackline.control.local.sqlserver_standin.wire.login import (
@@ -23,8 +23,8 @@ from wrackline.control.local.sqlserver_standin.wire.packets import (
     FIRST_SIZE,
     LEAST_SIZE,
     MOST_SIZE,
-    Kind,
-    Message,
+    ClientMessage,
+    MessageKind,
     cut,
 )
 from wrackline.control.local.sqlserver_standin.wire.requests import (
@@ -88,12 +88,12 @@ class ClientConnection:
         if self._strict and self._options.tls is not None:
             self._transport.start_strict(self._options.tls)
         first = self._transport.message()
-        if first.kind != Kind.PRELOGIN:
+        if first.kind != MessageKind.PRELOGIN:
             raise Gone
         asked = wanted(read_prelogin(first.body))
         both = Encryption.NOT_SUPPORTED if self._strict else agreed(asked, self._options.encryption)
         said = Encryption.REQUIRED if both is None else both
-        for packet in cut(Kind.ANSWER, print_prelogin(said, VERSION)):
+        for packet in cut(MessageKind.ANSWER, print_prelogin(said, VERSION)):
             self._transport.send(packet)
         if both is None:
             raise Gone
@@ -111,10 +111,12 @@ class ClientConnection:
             answer.finish()
             return None
 
-    def _answer(self, *, in_procedure: bool = False) -> Answer:
-        return Answer(self._transport, self._size, self._model.name, self._look, in_procedure=in_procedure)
+    def _answer(self, *, in_procedure: bool = False) -> AnswerStream:
+        return AnswerStream(
+            self._transport, self._size, self._model.name, self._look, in_procedure=in_procedure
+        )
 
-    def _log_in(self, login: TdsLogin, answer: Answer) -> SqlSession:
+    def _log_in(self, login: TdsLogin, answer: AnswerStream) -> SqlSession:
         """Check the password, open the database, and answer what the connection is."""
         with self._model.lock:
             if login.integrated or not self._model.logs_in(login.user, login.password):
@@ -149,14 +151,14 @@ class ClientConnection:
     def _look(self) -> bool:
         """Say whether the client has sent an attention since its request."""
         if not self._cancelled and (message := self._transport.waiting_message()):
-            if message.kind != Kind.ATTENTION:
+            if message.kind != MessageKind.ATTENTION:
                 raise Gone  # nothing else may come before the answer
             self._cancelled = True
         return self._cancelled
 
-    def _request(self, session: SqlSession, message: Message) -> None:
-        self._cancelled = message.kind == Kind.ATTENTION
-        answer = self._answer(in_procedure=message.kind == Kind.RPC)
+    def _request(self, session: SqlSession, message: ClientMessage) -> None:
+        self._cancelled = message.kind == MessageKind.ATTENTION
+        answer = self._answer(in_procedure=message.kind == MessageKind.RPC)
         if self._cancelled:
             answer.acknowledge()
             return
@@ -177,25 +179,25 @@ class ClientConnection:
         except Cancelled:
             answer.acknowledge()
 
-    def _run(self, session: SqlSession, message: Message, answer: Answer) -> None:
+    def _run(self, session: SqlSession, message: ClientMessage, answer: AnswerStream) -> None:
         match message.kind:
-            case Kind.BATCH:
+            case MessageKind.BATCH:
                 text = read_batch(message.body)
                 self._options.requests.append(text)
                 for outcome in session.run(text, {}):
                     answer.in_transaction = session.levels > 0
                     answer.outcome(outcome)
-            case Kind.RPC:
+            case MessageKind.RPC:
                 self._calls = self._calls or Calls(session)
                 self._calls.run(read_calls(message.body), answer, self._options.requests)
-            case Kind.TRANSACTION:
+            case MessageKind.TRANSACTION:
                 with self._model.lock:
                     _transaction(session, read_transaction(message.body), answer)
             case _:
                 raise protocol_error(f"messages of type {message.kind} are not known to the stand-in")
 
 
-def _transaction(session: SqlSession, request: TransactionRequest, answer: Answer) -> None:
+def _transaction(session: SqlSession, request: TransactionRequest, answer: AnswerStream) -> None:
     """Do what a transaction manager's request asks for."""
     level = _LEVELS.get(request.isolation)
     if level is None and request.isolation not in _LEVELS:
@@ -213,4 +215,4 @@ def _transaction(session: SqlSession, request: TransactionRequest, answer: Answe
     answer.in_transaction = session.levels > 0
     for one in moved:
         answer.outcome(one)
-    answer.outcome(Counted(None))
+    answer.outcome(RowCount(None))

@@ -7,7 +7,7 @@ import select
 import socket
 import ssl
 
-from wrackline.control.local.sqlserver_standin.wire.packets import Incoming, Kind, Message, cut
+from wrackline.control.local.sqlserver_standin.wire.packets import ClientMessage, Incoming, MessageKind, cut
 
 _PIECE = 65_536
 
@@ -64,7 +64,7 @@ class Transport:
 
     def _flush_wrapped(self) -> None:
         if body := self._raw_out.read():
-            for packet in cut(Kind.PRELOGIN, body):
+            for packet in cut(MessageKind.PRELOGIN, body):
                 self._socket.sendall(packet)
 
     def _flush(self) -> None:
@@ -95,13 +95,13 @@ class Transport:
             raise Gone
         self._incoming.feed(data)
 
-    def message(self) -> Message:
+    def message(self) -> ClientMessage:
         """Wait for the next message."""
         while (message := self._incoming.next()) is None:
             self._feed()
         return message
 
-    def waiting_message(self) -> Message | None:
+    def waiting_message(self) -> ClientMessage | None:
         """Return a message that has come already, without waiting."""
         while select.select([self._socket], [], [], 0)[0]:
             self._feed()

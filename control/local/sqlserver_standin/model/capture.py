@@ -24,7 +24,7 @@ QUIET = dt.timedelta(minutes=5)
 DUMMY = b"\x00"
 
 
-class ChangeRow(NamedTuple):
+class CapturedRow(NamedTuple):
     """A row of a change table; the first four fields are its clustered index."""
 
     start_lsn: bytes
@@ -71,15 +71,15 @@ class CaptureInstance:
     has_command: bool
     start_lsn: bytes | None = None
     has_drop_pending: bool = False
-    rows: list[ChangeRow] = field(default_factory=list)
-    held_back: list[ChangeRow] = field(default_factory=list)
+    rows: list[CapturedRow] = field(default_factory=list)
+    held_back: list[CapturedRow] = field(default_factory=list)
 
     @property
     def change_table(self) -> str:
         """Return the change table's name."""
         return f"{self.name}_CT"
 
-    def images(self, record: RowRecord, commit: bytes) -> list[ChangeRow]:
+    def images(self, record: RowRecord, commit: bytes) -> list[CapturedRow]:
         """Return what a log record becomes: one row, or two for an update."""
         before, after = self._cells(record, record.before), self._cells(record, record.after)
         if record.kind is ChangeKind.UPDATE:
@@ -98,7 +98,8 @@ class CaptureInstance:
             )
             rows = [(DELETE if gone else INSERT, bits, cells)]
         return [
-            ChangeRow(commit, record.command, record.number, kind, bits, cells) for kind, bits, cells in rows
+            CapturedRow(commit, record.command, record.number, kind, bits, cells)
+            for kind, bits, cells in rows
         ]
 
     def _cells(self, record: RowRecord, row: Cells | None) -> Cells:

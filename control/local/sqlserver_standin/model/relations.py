@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from wrackline.control.local.sqlserver_standin.model.capture import CaptureInstance, ChangeRow
+from wrackline.control.local.sqlserver_standin.model.capture import CapturedRow, CaptureInstance
 from wrackline.control.local.sqlserver_standin.model.ordering import order_key
 from wrackline.control.local.sqlserver_standin.model.tables import Cells, ModelTable, RowKey
 from wrackline.control.local.sqlserver_standin.model.transactions import LockWait, ModelTransaction
@@ -96,7 +96,7 @@ def change_source(instance: CaptureInstance, *, visible: bool) -> RowSource:
     sorted_by = [0, len(columns) - 1, 2, 3] if instance.has_command else [0, 2, 3]
     rows = instance.rows if visible else []
 
-    def key(row: ChangeRow) -> tuple[object, ...]:
+    def key(row: CapturedRow) -> tuple[object, ...]:
         command = (row.command,) if instance.has_command else ()
         return (row.start_lsn.rstrip(b"\x00"), *command, row.seqval.rstrip(b"\x00"), row.operation)
 
@@ -113,7 +113,7 @@ def change_source(instance: CaptureInstance, *, visible: bool) -> RowSource:
 
 
 def _first(
-    rows: Sequence[ChangeRow], low: tuple[object, ...], key: Callable[[ChangeRow], tuple[object, ...]]
+    rows: Sequence[CapturedRow], low: tuple[object, ...], key: Callable[[CapturedRow], tuple[object, ...]]
 ) -> int:
     left, right = 0, len(rows)
     while left < right:

@@ -21,7 +21,7 @@ _UNREADABLE = {"OFFLINE": 942, "RESTORING": 927, "RECOVERING": 922, "SUSPECT": 9
 
 
 @dataclass(slots=True)
-class Fault:
+class PlannedFault:
     """What happens to the next statement that contains a text: an error, or what a test does first."""
 
     text: str
@@ -42,7 +42,7 @@ class ModelServer:
     passwords: dict[str, str] = field(default_factory=dict)
     administrators: set[str] = field(default_factory=set)
     databases: dict[str, ModelDatabase] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[PlannedFault] = field(default_factory=list)
     lock: Condition = field(default_factory=lambda: Condition(RLock()))
 
     def __post_init__(self) -> None:
@@ -117,7 +117,7 @@ class ModelServer:
     ) -> None:
         """Plan a fault for the next statement that contains a text."""
         with self.lock:
-            self.faults.append(Fault(text, error, act))
+            self.faults.append(PlannedFault(text, error, act))
 
     def meet(self, statement: str) -> None:
         """Let a planned fault happen, if one is planned for this statement."""

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 from wrackline.control.local.sqlserver_standin.tsql.syntax import (
     Choice,
+    ColumnName,
     Constant,
     Conversion,
     Expression,
     FunctionCall,
     Membership,
     Operation,
-    Place,
     Subquery,
     Variable,
 )
@@ -252,7 +252,7 @@ class ExpressionReader:
     def _named(self) -> Expression:
         parts = self.parts()
         if not self.skip("("):
-            return Place(parts)
+            return ColumnName(parts)
         name = ".".join(parts).upper()
         if self.skip("*"):
             self.need(")")

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from wrackline.control.local.sqlserver_standin.tsql.expressions import ExpressionReader
 from wrackline.control.local.sqlserver_standin.tsql.syntax import (
-    Assignment,
     Bound,
     Change,
     Conditional,
@@ -19,13 +18,14 @@ from wrackline.control.local.sqlserver_standin.tsql.syntax import (
     From,
     Insertion,
     Join,
+    OptionSetting,
     ProcedureCall,
     Query,
+    RelationName,
     ResultItem,
-    Setting,
     Statement,
-    TableName,
     Using,
+    VariableValue,
 )
 from wrackline.control.local.sqlserver_standin.tsql.words import WordKind
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError, unknown_statement
@@ -189,7 +189,7 @@ class _BatchReader(ExpressionReader):
         hints: frozenset[str] = frozenset()
         if self.skip("WITH"):
             hints = self._hints()
-        return TableName(parts, alias, hints, arguments)
+        return RelationName(parts, alias, hints, arguments)
 
     def _alias(self, otherwise: str) -> str:
         if self.skip("AS"):
@@ -206,10 +206,10 @@ class _BatchReader(ExpressionReader):
             raise unknown_statement(self.text, f"{_REFUSED_HINT}: {', '.join(sorted(found - _HINTS))}")
         return frozenset(found)
 
-    def _named_table(self) -> TableName:
+    def _named_table(self) -> RelationName:
         parts = self.parts()
         hints = self._hints() if self.skip("WITH") else frozenset()
-        return TableName(parts, parts[-1], hints)
+        return RelationName(parts, parts[-1], hints)
 
     def _insertion(self) -> Insertion:
         self.need("INSERT")
@@ -263,7 +263,7 @@ class _BatchReader(ExpressionReader):
         if self.word.kind is WordKind.VARIABLE:
             name = self.step().text.lower()
             self.need("=")
-            return Assignment(name, None, self.expression())
+            return VariableValue(name, None, self.expression())
         found = [self.step().text.upper()]
         while self.skip(","):  # SET QUOTED_IDENTIFIER, ANSI_NULLS ON
             found.append(self.step().text.upper())
@@ -273,14 +273,14 @@ class _BatchReader(ExpressionReader):
             if found[-1] in {"ON", "OFF"}:
                 break
             found.append(self.step().text.upper())
-        return Setting(tuple(found))
+        return OptionSetting(tuple(found))
 
     def _declaration(self) -> Statement:
         self.need("DECLARE")
         name = self.step().text.lower()
         self.skip("AS")
         of = self.type()
-        return Assignment(name, of, self.expression() if self.skip("=") else None)
+        return VariableValue(name, of, self.expression() if self.skip("=") else None)
 
     def _using(self) -> Using:
         self.need("USE")

@@ -16,16 +16,16 @@ from wrackline.control.local.sqlserver_standin.model.tables import Cells
 from wrackline.control.local.sqlserver_standin.tsql.compiling import AGGREGATES, Compiler, common_type
 from wrackline.control.local.sqlserver_standin.tsql.scope import EMPTY, Compiled, NameScope, RunningQuery
 from wrackline.control.local.sqlserver_standin.tsql.syntax import (
+    ColumnName,
     Constant,
     Derived,
     Expression,
     From,
     FunctionCall,
     Operation,
-    Place,
     Query,
+    RelationName,
     ResultItem,
-    TableName,
 )
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
@@ -47,7 +47,7 @@ class QueryRows(NamedTuple):
 class Sources(RunningQuery, Protocol):
     """The session, which also knows what a table's name means."""
 
-    def source(self, table: TableName) -> RowSource:
+    def source(self, table: RelationName) -> RowSource:
         """Return what a name in FROM gives."""
         ...
 
@@ -104,7 +104,7 @@ def _read(query: Query, session: Sources) -> tuple[NameScope, Iterator[Cells], S
     """Return the columns of FROM, its rows, and by what a single table's rows are sorted."""
     if query.source is None:
         return EMPTY, iter([()]), ()
-    if isinstance(query.source, TableName):
+    if isinstance(query.source, RelationName):
         source = session.source(query.source)
         scope = NameScope([(query.source.alias, column) for column in source.columns])
         low: _Bound = ()
@@ -118,7 +118,7 @@ def _read(query: Query, session: Sources) -> tuple[NameScope, Iterator[Cells], S
 
 
 def _joined(one: From, session: Sources) -> tuple[list[tuple[str, ShownColumn]], list[Cells]]:
-    if isinstance(one, TableName):
+    if isinstance(one, RelationName):
         source = session.source(one)
         return [(one.alias, column) for column in source.columns], list(source.between((), ()))
     if isinstance(one, Derived):
@@ -147,7 +147,7 @@ def _expanded(items: Iterable[ResultItem], scope: NameScope) -> Iterator[ResultI
             continue
         for alias, column in scope.columns:
             if item.name.lower() in {"", alias.lower()}:
-                yield ResultItem(Place((alias, column.name) if alias else (column.name,)), column.name)
+                yield ResultItem(ColumnName((alias, column.name) if alias else (column.name,)), column.name)
 
 
 def _shown(item: ResultItem, one: Compiled, scope: NameScope) -> ShownColumn:
@@ -168,7 +168,9 @@ def _ordered(
             found.append((cast("Expression", items[one.value - 1].value), descends))
             continue
         names = {item.name.lower(): item.value for item in items if item.name and item.value is not None}
-        alias = names.get(one.parts[0].lower()) if isinstance(one, Place) and len(one.parts) == 1 else None
+        alias = (
+            names.get(one.parts[0].lower()) if isinstance(one, ColumnName) and len(one.parts) == 1 else None
+        )
         found.append((alias or one, descends))
     return found
 
@@ -269,7 +271,7 @@ class _Bounds:
         if depth >= len(self._sorted_by) or not isinstance(one, Operation) or len(one.sides) != 2:
             return None
         left, right = one.sides
-        if not isinstance(left, Place) or self._scope.find(left) != self._sorted_by[depth]:
+        if not isinstance(left, ColumnName) or self._scope.find(left) != self._sorted_by[depth]:
             return None
         compiled = self._compiler.compile(right)
         of = self._scope.columns[self._sorted_by[depth]][1].of

@@ -27,18 +27,18 @@ from wrackline.control.local.sqlserver_standin.tsql.parser import statements
 from wrackline.control.local.sqlserver_standin.tsql.queries import QueryRows
 from wrackline.control.local.sqlserver_standin.tsql.scope import EMPTY
 from wrackline.control.local.sqlserver_standin.tsql.syntax import (
-    Assignment,
     Bound,
     Change,
     Conditional,
     Expression,
     Insertion,
+    OptionSetting,
     ProcedureCall,
     Query,
-    Setting,
+    RelationName,
     Statement,
-    TableName,
     Using,
+    VariableValue,
 )
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
@@ -53,7 +53,7 @@ class Cancelled(Exception):  # noqa: N818 - the client wants it
     """The client sent an attention."""
 
 
-class Counted(NamedTuple):
+class RowCount(NamedTuple):
     """How many rows a statement wrote; None is a statement that counts nothing."""
 
     rows: int | None
@@ -75,7 +75,7 @@ class Moved(NamedTuple):
     number: int
 
 
-Outcome = QueryRows | Counted | Entered | Moved
+Outcome = QueryRows | RowCount | Entered | Moved
 
 
 class SqlSession:
@@ -133,7 +133,7 @@ class SqlSession:
         found = queries.run(query, self)
         return found.columns, found.rows
 
-    def source(self, table: TableName) -> RowSource:
+    def source(self, table: RelationName) -> RowSource:
         """Return what a name in FROM gives."""
         arguments = None if table.arguments is None else [self.value(one) for one in table.arguments]
         return sources.source(self, self.database, table, arguments)
@@ -201,18 +201,18 @@ class SqlSession:
             case Query():
                 yield self._trimmed(queries.run(statement, self))
             case Insertion() | Change():
-                yield Counted(writes.run(statement, self), writes.command(statement))
+                yield RowCount(writes.run(statement, self), writes.command(statement))
             case Bound():
                 yield from self._bound(statement)
-            case Setting():
+            case OptionSetting():
                 settings.change(self.settings, statement.words)
-                yield Counted(None)
-            case Assignment():
+                yield RowCount(None)
+            case VariableValue():
                 self._assign(statement)
-                yield Counted(None)
+                yield RowCount(None)
             case Using():
                 yield self.enter(statement.database)
-                yield Counted(None)
+                yield RowCount(None)
             case ProcedureCall():
                 arguments = [(name, self.value(one)) for name, one in statement.arguments]
                 yield from procedures.call(self, statement.name, arguments)
@@ -240,7 +240,7 @@ class SqlSession:
             rows=[tuple(cut(at, cell) for at, cell in enumerate(row)) for row in found.rows]
         )
 
-    def _assign(self, one: Assignment) -> None:
+    def _assign(self, one: VariableValue) -> None:
         of = one.of or self.variable(one.name)[0]
         value = None if one.value is None else self.value(one.value)
         self._variables[one.name] = (of, fitted(of, value))
@@ -272,7 +272,7 @@ class SqlSession:
                 held.back_to(one.name)
             else:
                 yield self.end(commits=False)
-        yield Counted(None)
+        yield RowCount(None)
 
     def need_transaction(self, number: int, text: str) -> ModelTransaction:
         """Return the transaction, or say that there is none."""

@@ -20,7 +20,7 @@ from wrackline.control.local.sqlserver_standin.model.relations import (
 from wrackline.control.local.sqlserver_standin.model.system_columns import COLUMNS
 from wrackline.control.local.sqlserver_standin.model.tables import ModelTable
 from wrackline.control.local.sqlserver_standin.model.transactions import ModelTransaction
-from wrackline.control.local.sqlserver_standin.tsql.syntax import TableName
+from wrackline.control.local.sqlserver_standin.tsql.syntax import RelationName
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError, unknown_statement
 from wrackline.control.local.sqlserver_standin.wire.values import Cell
 
@@ -55,7 +55,7 @@ def located(reader: Reader, current: ModelDatabase, parts: Sequence[str]) -> tup
     return database, f"{schema}.{parts[-1]}".lower()
 
 
-def base_table(reader: Reader, current: ModelDatabase, table: TableName) -> ModelTable:
+def base_table(reader: Reader, current: ModelDatabase, table: RelationName) -> ModelTable:
     """Return a base table that the user may read and write."""
     database, name = located(reader, current, table.parts)
     found = database.tables.get(name)
@@ -66,7 +66,7 @@ def base_table(reader: Reader, current: ModelDatabase, table: TableName) -> Mode
 
 
 def source(
-    reader: Reader, current: ModelDatabase, table: TableName, arguments: Sequence[Cell] | None
+    reader: Reader, current: ModelDatabase, table: RelationName, arguments: Sequence[Cell] | None
 ) -> RowSource:
     """Return what a name in FROM gives; `arguments` are a function's."""
     database, name = located(reader, current, table.parts)
@@ -89,7 +89,7 @@ def source(
     return table_source(found, one, snapshot, waits=waits)
 
 
-def invalid(table: TableName) -> ServerError:
+def invalid(table: RelationName) -> ServerError:
     """Return the error about a name that nothing has."""
     return ServerError(208, f"Invalid object name '{'.'.join(table.parts)}'.")
 
@@ -103,7 +103,7 @@ def permit(grant: Grant, database: ModelDatabase, schema: str, name: str) -> Non
         )
 
 
-def _check_system(asker: Asker, name: str, table: TableName) -> None:
+def _check_system(asker: Asker, name: str, table: RelationName) -> None:
     database = asker.database
     if name.startswith("cdc."):
         if database.cdc is None:
@@ -122,7 +122,7 @@ def _instance(asker: Asker, name: str) -> CaptureInstance | None:
     return next((one for one in instances.values() if f"cdc.{one.name}".lower() == name), None)
 
 
-def _function(asker: Asker, name: str, table: TableName, arguments: Sequence[Cell]) -> RowSource:
+def _function(asker: Asker, name: str, table: RelationName, arguments: Sequence[Cell]) -> RowSource:
     if name == "sys.dm_db_log_stats":
         found = [one for one in asker.server.databases.values() if one.number == arguments[0]]
         rows = [(one.number, as_text(one.numbers.last), "FULL") for one in found]

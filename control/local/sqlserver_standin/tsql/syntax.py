@@ -15,7 +15,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ColumnName:
     """A column, with what stands before it."""
 
     parts: tuple[str, ...]
@@ -78,12 +78,12 @@ class Subquery:
 
 
 Expression = (
-    Constant | Place | Variable | FunctionCall | Conversion | Operation | Membership | Choice | Subquery
+    Constant | ColumnName | Variable | FunctionCall | Conversion | Operation | Membership | Choice | Subquery
 )
 
 
 @dataclass(frozen=True, slots=True)
-class TableName:
+class RelationName:
     """A table, a view or a function that gives rows."""
 
     parts: tuple[str, ...]
@@ -110,7 +110,7 @@ class Join:
     on: Expression | None
 
 
-From = TableName | Derived | Join
+From = RelationName | Derived | Join
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Query:
 class Insertion:
     """INSERT … VALUES."""
 
-    table: TableName
+    table: RelationName
     columns: Sequence[str]
     rows: Sequence[Sequence[Expression]]
 
@@ -146,20 +146,20 @@ class Insertion:
 class Change:
     """UPDATE … SET; without assignments a DELETE."""
 
-    table: TableName
+    table: RelationName
     assignments: Sequence[tuple[str, Expression]] | None
     where: Expression | None
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class OptionSetting:
     """SET of an option of the connection: its words in capitals."""
 
     words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class VariableValue:
     """DECLARE, or SET of a variable."""
 
     name: str
@@ -198,4 +198,6 @@ class Conditional:
     then: Sequence["Statement"]
 
 
-Statement = Query | Insertion | Change | Setting | Assignment | Bound | Using | ProcedureCall | Conditional
+Statement = (
+    Query | Insertion | Change | OptionSetting | VariableValue | Bound | Using | ProcedureCall | Conditional
+)

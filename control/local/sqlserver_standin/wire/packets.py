@@ -22,7 +22,7 @@ RESET = 0x08
 RESET_BUT_TRANSACTION = 0x10
 
 
-class Kind(IntEnum):
+class MessageKind(IntEnum):
     """The types of messages that a client or the server sends."""
 
     BATCH = 1
@@ -35,7 +35,7 @@ class Kind(IntEnum):
     PRELOGIN = 18
 
 
-class Message(NamedTuple):
+class ClientMessage(NamedTuple):
     """A whole message of a client; `resets` says that the connection's settings are to be reset before it."""
 
     kind: int
@@ -60,7 +60,7 @@ class Incoming:
         rest, self._data = bytes(self._data), bytearray()
         return rest
 
-    def next(self) -> Message | None:
+    def next(self) -> ClientMessage | None:
         """Return the next whole message, or None if bytes are missing."""
         while len(self._data) >= HEADER:
             kind, status, length = struct.unpack_from(">BBH", self._data)
@@ -72,7 +72,7 @@ class Incoming:
             del self._data[:length]
             self._resets |= bool(status & (RESET | RESET_BUT_TRANSACTION))
             if status & _END:
-                message = Message(kind, bytes(self._body), self._resets)
+                message = ClientMessage(kind, bytes(self._body), self._resets)
                 self._body, self._resets = bytearray(), False
                 if not status & _IGNORE:
                     return message
