@@ -23,8 +23,9 @@ def asks(connection: Any) -> list[tuple[Any, ...]]:
 def test_python_tds_reads(tls_port: tuple[str, int], authority: Path, login_only: bool) -> None:  # noqa: FBT001
     pytest.importorskip("OpenSSL", reason="python-tds needs pyOpenSSL for TLS")
     _, port = tls_port
-    more = {"cafile": str(authority / "ca.crt"), "validate_host": False, "enc_login_only": login_only}
-    assert asks(TDS.connect(port, **more)) == [(20_000,)]
+    ca = str(authority / "ca.crt")
+    made = TDS.connect(port, cafile=ca, validate_host=False, enc_login_only=login_only)
+    assert asks(made) == [(20_000,)]
 
 
 def test_python_tds_refuses_another_authority(tls_port: tuple[str, int], tmp_path: Path) -> None:

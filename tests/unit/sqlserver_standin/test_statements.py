@@ -1,12 +1,14 @@
 """The statements that a source sends, and what they give; whatever else is refused with its text."""
 
 import datetime as dt
+from decimal import Decimal
 
 import pytest
 
 from tests.unit.sqlserver_standin.shop import Shop, outcomes, rows, session, shop
 from wrackline.control.local.sqlserver_standin.model.database import Grant
 from wrackline.control.local.sqlserver_standin.model.log_numbers import as_number, lsn
+from wrackline.control.local.sqlserver_standin.tsql.queries import QueryRows
 from wrackline.control.local.sqlserver_standin.tsql.session import Entered, Moved, RowCount
 from wrackline.control.local.sqlserver_standin.wire.moments import Moment
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
@@ -225,12 +227,12 @@ def test_a_savepoint_gives_a_place_in_the_log_behind_what_was_committed() -> Non
     ask = session(one.server)
     columns = "database_transaction_begin_lsn, database_transaction_last_lsn"
     text = f"SELECT {columns} FROM sys.dm_tran_database_transactions"
+    before = one.instance.rows[-1].start_lsn
     found = outcomes(ask, f"BEGIN TRAN; SAVE TRAN m; {text}; ROLLBACK")
-    ((first, last),) = next(
-        one.rows for one in found if hasattr(one, "rows") and not isinstance(one, RowCount)
-    )
-    assert as_number(one.instance.rows[-1].start_lsn) < first < last
-    assert [type(each) for each in found if isinstance(each, Moved)] == [Moved, Moved]
+    (result,) = [each for each in found if isinstance(each, QueryRows)]
+    numbers = [Decimal(str(cell)) for cell in result.rows[0]]
+    assert numbers == sorted({as_number(before), *numbers})[1:]
+    assert [each.kind for each in found if isinstance(each, Moved)] == [8, 10]
     assert rows(ask, "SELECT @@TRANCOUNT AS n") == [(0,)]
 
 

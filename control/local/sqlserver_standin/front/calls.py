@@ -27,7 +27,8 @@ class Calls:
     def run(self, calls: Sequence[RemoteCall], answer: AnswerStream, asked: MutableSequence[str]) -> None:
         """Run calls one behind the other, each with a DONEPROC of its own."""
         for number, call in enumerate(calls, 1):
-            failed, values = False, []
+            failed = False
+            values: list[bytes] = []
             try:
                 asked.append(self._shown(call))
                 for outcome in self._outcomes(call, values):

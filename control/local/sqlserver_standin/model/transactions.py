@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from wrackline.control.local.sqlserver_standin.model.ordering import order_key
 from wrackline.control.local.sqlserver_standin.model.tables import Cells, ModelColumn, ModelTable, RowKey
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
-from wrackline.control.local.sqlserver_standin.wire.sql_types import LONG
+from wrackline.control.local.sqlserver_standin.wire.sql_types import LONG, SqlType
 from wrackline.control.local.sqlserver_standin.wire.values import Cell, codec_of
 
 if TYPE_CHECKING:
@@ -262,17 +262,10 @@ class ModelTransaction:
         long = [at for at, column in enumerate(table.columns) if column.of.is_long or column.of.name in LONG]
         for row in rows:
             for at in long:
-                cell, of = row[at], table.columns[at].of
-                size = (
-                    len(cell.encode(codec_of(of), "surrogatepass"))
-                    if isinstance(cell, str)
-                    else len(cell or b"")
-                )  # type: ignore[arg-type]
+                size = _size(table.columns[at].of, row[at])
                 if size > most:
-                    raise ServerError(
-                        7139,
-                        f"Length of LOB data ({size}) to be replicated exceeds configured maximum {most}.",
-                    )
+                    text = f"Length of LOB data ({size}) to be replicated exceeds configured maximum {most}."
+                    raise ServerError(7139, text)
 
     def _next_command(self) -> int:
         self.command += 1
@@ -294,3 +287,10 @@ class ModelTransaction:
 
 def _named(table: ModelTable, row: Cells) -> Mapping[str, Cell]:
     return {column.name: cell for column, cell in zip(table.columns, row, strict=True)}
+
+
+def _size(of: SqlType, cell: Cell) -> int:
+    """Return how many bytes a long value has."""
+    if isinstance(cell, str):
+        return len(cell.encode(codec_of(of), "surrogatepass"))
+    return len(cell) if isinstance(cell, bytes) else 0

@@ -12,12 +12,12 @@ from wrackline.control.local.sqlserver_standin.model.tables import Cells
 from wrackline.control.local.sqlserver_standin.tsql.scope import UNTYPED, Compiled, NameScope, RunningQuery
 from wrackline.control.local.sqlserver_standin.tsql.syntax import (
     Choice,
-    ColumnName,
     Constant,
     Conversion,
     Expression,
     FunctionCall,
     Membership,
+    NamedColumn,
     Operation,
     Subquery,
     Variable,
@@ -63,7 +63,7 @@ class Compiler:
             case Variable():
                 of, value = self._running.variable(one.name)
                 return Compiled(of, lambda _row: value, constant=True)
-            case ColumnName():
+            case NamedColumn():
                 at = self._scope.find(one)
                 column = self._scope.columns[at][1]
                 return Compiled(column.of, operator.itemgetter(at), column.nullable, at)

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 from wrackline.control.local.sqlserver_standin.tsql.syntax import (
     Choice,
-    ColumnName,
     Constant,
     Conversion,
     Expression,
     FunctionCall,
     Membership,
+    NamedColumn,
     Operation,
     Subquery,
     Variable,
@@ -48,6 +48,10 @@ class ExpressionReader:
     def word(self) -> Word:
         """The next word."""
         return self._words[self._at]
+
+    def at_end(self) -> bool:
+        """Say whether nothing is left."""
+        return self.word.kind is WordKind.END
 
     def peek(self) -> Word:
         """The word behind the next."""
@@ -252,7 +256,7 @@ class ExpressionReader:
     def _named(self) -> Expression:
         parts = self.parts()
         if not self.skip("("):
-            return ColumnName(parts)
+            return NamedColumn(parts)
         name = ".".join(parts).upper()
         if self.skip("*"):
             self.need(")")

@@ -5,7 +5,7 @@ BY, UNION ALL INSERT … VALUES, UPDATE … SET … WHERE, DELETE … WHERE BEGI
 SET of options and variables;  DECLARE;  USE;  EXEC;  IF
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from wrackline.control.local.sqlserver_standin.tsql.expressions import ExpressionReader
 from wrackline.control.local.sqlserver_standin.tsql.syntax import (
@@ -51,7 +51,7 @@ class _BatchReader(ExpressionReader):
     def batch(self) -> Iterator[tuple[Statement, str]]:
         while self.skip(";"):
             pass
-        while self.word.kind is not WordKind.END:
+        while not self.at_end():
             start = self.word.at
             try:
                 found = self._statement()
@@ -65,12 +65,12 @@ class _BatchReader(ExpressionReader):
 
     def declared(self) -> dict[str, SqlType]:
         found = {}
-        while self.word.kind is not WordKind.END:
+        while not self.at_end():
             name = self.step().text
             self.skip("AS")
             found[name.lower()] = self.type()
             _ = self.skip("OUTPUT") or self.skip("OUT")
-            if self.word.kind is not WordKind.END:
+            if not self.at_end():
                 self.need(",")
         return found
 
@@ -78,7 +78,7 @@ class _BatchReader(ExpressionReader):
         return self._query()
 
     def _statement(self) -> Statement:
-        known = {
+        known: dict[str, Callable[[], Statement]] = {
             "SELECT": self._query,
             "INSERT": self._insertion,
             "UPDATE": self._update,

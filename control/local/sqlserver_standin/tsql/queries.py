@@ -16,12 +16,12 @@ from wrackline.control.local.sqlserver_standin.model.tables import Cells
 from wrackline.control.local.sqlserver_standin.tsql.compiling import AGGREGATES, Compiler, common_type
 from wrackline.control.local.sqlserver_standin.tsql.scope import EMPTY, Compiled, NameScope, RunningQuery
 from wrackline.control.local.sqlserver_standin.tsql.syntax import (
-    ColumnName,
     Constant,
     Derived,
     Expression,
     From,
     FunctionCall,
+    NamedColumn,
     Operation,
     Query,
     RelationName,
@@ -147,7 +147,7 @@ def _expanded(items: Iterable[ResultItem], scope: NameScope) -> Iterator[ResultI
             continue
         for alias, column in scope.columns:
             if item.name.lower() in {"", alias.lower()}:
-                yield ResultItem(ColumnName((alias, column.name) if alias else (column.name,)), column.name)
+                yield ResultItem(NamedColumn((alias, column.name) if alias else (column.name,)), column.name)
 
 
 def _shown(item: ResultItem, one: Compiled, scope: NameScope) -> ShownColumn:
@@ -169,7 +169,7 @@ def _ordered(
             continue
         names = {item.name.lower(): item.value for item in items if item.name and item.value is not None}
         alias = (
-            names.get(one.parts[0].lower()) if isinstance(one, ColumnName) and len(one.parts) == 1 else None
+            names.get(one.parts[0].lower()) if isinstance(one, NamedColumn) and len(one.parts) == 1 else None
         )
         found.append((alias or one, descends))
     return found
@@ -271,7 +271,7 @@ class _Bounds:
         if depth >= len(self._sorted_by) or not isinstance(one, Operation) or len(one.sides) != 2:
             return None
         left, right = one.sides
-        if not isinstance(left, ColumnName) or self._scope.find(left) != self._sorted_by[depth]:
+        if not isinstance(left, NamedColumn) or self._scope.find(left) != self._sorted_by[depth]:
             return None
         compiled = self._compiler.compile(right)
         of = self._scope.columns[self._sorted_by[depth]][1].of

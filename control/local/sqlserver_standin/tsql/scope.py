@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from wrackline.control.local.sqlserver_standin.model.tables import Cells
-from wrackline.control.local.sqlserver_standin.tsql.syntax import ColumnName, Query
+from wrackline.control.local.sqlserver_standin.tsql.syntax import NamedColumn, Query
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.control.local.sqlserver_standin.wire.sql_types import SqlType
 from wrackline.control.local.sqlserver_standin.wire.tokens import ShownColumn
@@ -30,7 +30,7 @@ class NameScope:
 
     columns: Sequence[tuple[str, ShownColumn]]
 
-    def find(self, place: ColumnName) -> int:
+    def find(self, place: NamedColumn) -> int:
         """Return at which place of a row a column is."""
         name = place.parts[-1].lower()
         table = place.parts[-2].lower() if len(place.parts) > 1 else None

@@ -15,7 +15,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnName:
+class NamedColumn:
     """A column, with what stands before it."""
 
     parts: tuple[str, ...]
@@ -78,7 +78,7 @@ class Subquery:
 
 
 Expression = (
-    Constant | ColumnName | Variable | FunctionCall | Conversion | Operation | Membership | Choice | Subquery
+    Constant | NamedColumn | Variable | FunctionCall | Conversion | Operation | Membership | Choice | Subquery
 )
 
 

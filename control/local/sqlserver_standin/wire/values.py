@@ -129,7 +129,7 @@ def _date(_of: SqlType, value: Cell) -> bytes:
 
 
 def _ticks(scale: int, ticks: int) -> bytes:
-    return (ticks // 10 ** (7 - scale)).to_bytes(_TIME_LENGTH[scale], "little")
+    return (ticks // int(10 ** (7 - scale))).to_bytes(_TIME_LENGTH[scale], "little")
 
 
 def _time(of: SqlType, value: Cell) -> bytes:
