@@ -4,7 +4,7 @@ from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass, field
 
 from wrackline.control.local.sqlserver_standin.front.answer import AnswerStream
-from wrackline.control.local.sqlserver_standin.tsql.parser import declarations
+from wrackline.control.local.sqlserver_standin.tsql.reading.parser import declarations
 from wrackline.control.local.sqlserver_standin.tsql.session import Outcome, SqlSession
 from wrackline.control.local.sqlserver_standin.wire import tokens
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted

@@ -76,8 +76,8 @@ class ClientConnection:
             while session is not None:
                 message = self._transport.message()
                 self._request(session, message)
-        except (Gone, ssl.SSLError, OSError):
-            return
+        except (Gone, ServerError, ssl.SSLError, OSError):
+            return  # a ServerError is one of packets: there is no message that it would answer
         finally:
             if session is not None and session.transaction is not None:
                 session.end(commits=False)

@@ -52,7 +52,7 @@ def _databases(asker: Asker) -> Iterator[Cells]:
                 one.state,
             ),
             *(one.cdc is not None, one.read_committed_snapshot, snapshots, "ON" if snapshots else "OFF"),
-            *(160, False, 1, "FULL"),
+            *(160, one.read_only, 1, "FULL"),
         )
 
 
@@ -282,6 +282,10 @@ def _current_transaction(asker: Asker) -> Iterator[Cells]:
         yield (asker.transaction.number,)
 
 
+def _availability(_asker: Asker) -> Iterator[Cells]:
+    return iter(())
+
+
 def _configurations(asker: Asker) -> Iterator[Cells]:
     yield (
         1536,
@@ -313,6 +317,7 @@ _ROWS: Mapping[str, _Rows] = MappingProxyType(
         "sys.dm_tran_database_transactions": _database_transactions,
         "sys.dm_tran_current_transaction": _current_transaction,
         "sys.configurations": _configurations,
+        "sys.availability_databases_cluster": _availability,
     }
 )
 STATE_VIEWS = frozenset(

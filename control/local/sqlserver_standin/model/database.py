@@ -65,6 +65,8 @@ class ModelDatabase:
     read_committed_snapshot: bool = False
     allows_snapshots: bool = False
     state: str = "ONLINE"
+    read_only: bool = False
+    """As a readable secondary is: its writers are refused."""
     max_text_repl_size: int = 65_536
     cdc: CaptureJob | None = None
     cdc_enabled_at: dt.datetime | None = None

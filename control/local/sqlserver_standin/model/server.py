@@ -108,6 +108,15 @@ class ModelServer:
             self.now += dt.timedelta(**by)
             self.lock.notify_all()
 
+    def tick(self, now: dt.datetime) -> None:
+        """Set the time and let each database's jobs run, as an agent does."""
+        with self.lock:
+            self.now = now
+            for database in self.databases.values():
+                if database.cdc is not None:
+                    database.run_jobs()
+            self.lock.notify_all()
+
     def local(self, moment: dt.datetime) -> dt.datetime:
         """Return a moment as the server's own clock shows it, which is how `datetime` columns have it."""
         return moment.astimezone(self.zone).replace(tzinfo=None)

@@ -54,6 +54,8 @@ dbo.cdc_jobs
     database_id int; job_type nvarchar(20); job_id uniqueidentifier null; maxtrans int null;
     maxscans int null; continuous bit null; pollinginterval bigint null; retention bigint null;
     threshold bigint null
+sys.availability_databases_cluster
+    group_id uniqueidentifier; group_database_id uniqueidentifier; database_name sysname null
 sys.dm_cdc_log_scan_sessions
     session_id int; start_time datetime null; end_time datetime null; duration bigint null;
     scan_phase nvarchar(200) null; error_count int null; start_lsn nvarchar(23) null;

@@ -9,8 +9,7 @@ from typing import Any
 
 from wrackline.control.local.sqlserver_standin.model.ordering import order_key
 from wrackline.control.local.sqlserver_standin.model.tables import Cells
-from wrackline.control.local.sqlserver_standin.tsql.scope import UNTYPED, Compiled, NameScope, RunningQuery
-from wrackline.control.local.sqlserver_standin.tsql.syntax import (
+from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Choice,
     Constant,
     Conversion,
@@ -22,6 +21,7 @@ from wrackline.control.local.sqlserver_standin.tsql.syntax import (
     Subquery,
     Variable,
 )
+from wrackline.control.local.sqlserver_standin.tsql.scope import UNTYPED, Compiled, NameScope, RunningQuery
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted, shown, type_of
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.control.local.sqlserver_standin.wire.sql_types import MAX, TEXTS, SqlType

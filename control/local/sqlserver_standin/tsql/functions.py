@@ -107,7 +107,11 @@ def _database_property(context: FunctionContext, given: _Arguments) -> Cell:
     found = _database(context, str(given[0]))
     if found is None:
         return None
-    known = {"updateability": "READ_WRITE", "status": found.state, "collation": found.collation.name}
+    known = {
+        "updateability": "READ_ONLY" if found.read_only else "READ_WRITE",
+        "status": found.state,
+        "collation": found.collation.name,
+    }
     text = known.get(str(given[1]).lower())
     return None if text is None else Variant(sql_type("nvarchar(128)"), text)
 

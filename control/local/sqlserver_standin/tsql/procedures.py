@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from wrackline.control.local.sqlserver_standin.model.catalogue import system_source
 from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
 from wrackline.control.local.sqlserver_standin.model.relations import plain_source
 from wrackline.control.local.sqlserver_standin.tsql.queries import QueryRows
@@ -126,6 +127,20 @@ def _runs(runs: bool) -> Callable[["SqlSession", ModelDatabase, _Named], Sequenc
     return run
 
 
+def _help_jobs(session: "SqlSession", database: ModelDatabase, _named: _Named) -> Sequence[Any]:
+    """Show the database's rows of msdb's table of jobs."""
+    jobs = system_source("dbo.cdc_jobs", session.asks(database))
+    rows = [row for row in jobs.between((), ()) if row[0] == database.number]
+    return (QueryRows(jobs.columns[1:], [row[1:] for row in rows]),)
+
+
+def _rename(_session: "SqlSession", database: ModelDatabase, named: _Named) -> Sequence[Any]:
+    if named.get("objtype"):
+        raise ServerError(4928, "Cannot alter column because it is 'enabled for Change Data Capture'.")
+    database.rename_table(str(named["objname"]).replace("[", "").replace("]", ""), str(named["newname"]))
+    return ()
+
+
 def _reset(session: "SqlSession", _database: ModelDatabase, _named: _Named) -> Sequence[Any]:
     session.reset()
     return ()
@@ -153,6 +168,8 @@ _PROCEDURES: Mapping[str, tuple[tuple[str, ...], bool, _Run]] = MappingProxyType
         ),
         "sp_cdc_start_job": (("job_type",), True, _runs(True)),
         "sp_cdc_stop_job": (("job_type",), True, _runs(False)),
+        "sp_cdc_help_jobs": ((), True, _help_jobs),
+        "sp_rename": (("objname", "newname", "objtype"), True, _rename),
         "sp_reset_connection": ((), False, _reset),
     }
 )

@@ -14,8 +14,7 @@ from wrackline.control.local.sqlserver_standin.model.ordering import order_key
 from wrackline.control.local.sqlserver_standin.model.relations import END, RowSource
 from wrackline.control.local.sqlserver_standin.model.tables import Cells
 from wrackline.control.local.sqlserver_standin.tsql.compiling import AGGREGATES, Compiler, common_type
-from wrackline.control.local.sqlserver_standin.tsql.scope import EMPTY, Compiled, NameScope, RunningQuery
-from wrackline.control.local.sqlserver_standin.tsql.syntax import (
+from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Constant,
     Derived,
     Expression,
@@ -27,6 +26,7 @@ from wrackline.control.local.sqlserver_standin.tsql.syntax import (
     RelationName,
     ResultItem,
 )
+from wrackline.control.local.sqlserver_standin.tsql.scope import EMPTY, Compiled, NameScope, RunningQuery
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.control.local.sqlserver_standin.wire.sql_types import SqlType

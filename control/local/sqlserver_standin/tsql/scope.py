@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from wrackline.control.local.sqlserver_standin.model.tables import Cells
-from wrackline.control.local.sqlserver_standin.tsql.syntax import NamedColumn, Query
+from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import NamedColumn, Query
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.control.local.sqlserver_standin.wire.sql_types import SqlType
 from wrackline.control.local.sqlserver_standin.wire.tokens import ShownColumn

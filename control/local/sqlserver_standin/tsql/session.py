@@ -18,18 +18,20 @@ from wrackline.control.local.sqlserver_standin.tsql import (
     functions,
     procedures,
     queries,
+    schema_changes,
     settings,
     sources,
     writes,
 )
 from wrackline.control.local.sqlserver_standin.tsql.compiling import Compiler
-from wrackline.control.local.sqlserver_standin.tsql.parser import statements
 from wrackline.control.local.sqlserver_standin.tsql.queries import QueryRows
-from wrackline.control.local.sqlserver_standin.tsql.scope import EMPTY
-from wrackline.control.local.sqlserver_standin.tsql.syntax import (
+from wrackline.control.local.sqlserver_standin.tsql.reading.parser import statements
+from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Bound,
     Change,
+    ColumnAlteration,
     Conditional,
+    DatabaseDefinition,
     Expression,
     Insertion,
     OptionSetting,
@@ -37,9 +39,12 @@ from wrackline.control.local.sqlserver_standin.tsql.syntax import (
     Query,
     RelationName,
     Statement,
+    TableDefinition,
+    TableRemoval,
     Using,
     VariableValue,
 )
+from wrackline.control.local.sqlserver_standin.tsql.scope import EMPTY
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.control.local.sqlserver_standin.wire.sql_types import SqlType
@@ -216,6 +221,9 @@ class SqlSession:
             case ProcedureCall():
                 arguments = [(name, self.value(one)) for name, one in statement.arguments]
                 yield from procedures.call(self, statement.name, arguments)
+            case TableDefinition() | ColumnAlteration() | TableRemoval() | DatabaseDefinition():
+                schema_changes.run(statement, self, self.database)
+                yield RowCount(None)
             case Conditional():
                 if self.value(statement.condition) is True:
                     for one in statement.then:

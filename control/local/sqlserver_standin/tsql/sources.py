@@ -20,7 +20,7 @@ from wrackline.control.local.sqlserver_standin.model.relations import (
 from wrackline.control.local.sqlserver_standin.model.system_columns import COLUMNS
 from wrackline.control.local.sqlserver_standin.model.tables import ModelTable
 from wrackline.control.local.sqlserver_standin.model.transactions import ModelTransaction
-from wrackline.control.local.sqlserver_standin.tsql.syntax import RelationName
+from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import RelationName
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError, unknown_statement
 from wrackline.control.local.sqlserver_standin.wire.values import Cell
 

@@ -9,9 +9,9 @@ from wrackline.control.local.sqlserver_standin.model.tables import Cells, ModelT
 from wrackline.control.local.sqlserver_standin.model.transactions import ModelTransaction
 from wrackline.control.local.sqlserver_standin.tsql.compiling import Compiler
 from wrackline.control.local.sqlserver_standin.tsql.queries import Sources
+from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import Change, Insertion
 from wrackline.control.local.sqlserver_standin.tsql.scope import EMPTY, NameScope
 from wrackline.control.local.sqlserver_standin.tsql.sources import Reader, base_table, located
-from wrackline.control.local.sqlserver_standin.tsql.syntax import Change, Insertion
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError, unknown_statement
 from wrackline.control.local.sqlserver_standin.wire.tokens import ShownColumn
 
@@ -29,6 +29,10 @@ def run(statement: Insertion | Change, session: Writer) -> int:
     """Run a statement, and return how many rows it wrote."""
     table = base_table(session, session.database, statement.table)
     database, _ = located(session, session.database, statement.table.parts)
+    if database.read_only:
+        raise ServerError(
+            3906, f'Failed to update database "{database.name}" because the database is read-only.'
+        )
     with _inside(session, database) as one:
         if isinstance(statement, Insertion):
             return _insert(statement, session, table, one)

@@ -198,6 +198,54 @@ class Conditional:
     then: Sequence["Statement"]
 
 
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """CREATE TABLE: columns with their declarations, as `model.tables.declared` reads them."""
+
+    name: tuple[str, ...]
+    columns: Sequence[tuple[str, str]]
+    key: Sequence[str]
+    unique: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnAlteration:
+    """ALTER TABLE: ADD, DROP or ALTER of a column."""
+
+    table: tuple[str, ...]
+    kind: str
+    column: str
+    declaration: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRemoval:
+    """DROP TABLE or TRUNCATE TABLE."""
+
+    kind: str
+    table: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseDefinition:
+    """CREATE or DROP of a database, or SET of one of its options, in capitals."""
+
+    kind: str
+    name: str
+    option: str = ""
+    on: bool = False
+
+
+Definition = TableDefinition | ColumnAlteration | TableRemoval | DatabaseDefinition
 Statement = (
-    Query | Insertion | Change | OptionSetting | VariableValue | Bound | Using | ProcedureCall | Conditional
+    Query
+    | Insertion
+    | Change
+    | OptionSetting
+    | VariableValue
+    | Bound
+    | Using
+    | ProcedureCall
+    | Conditional
+    | Definition
 )
