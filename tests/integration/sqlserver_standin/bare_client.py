@@ -5,9 +5,12 @@ import struct
 from typing import Self
 
 from tests.integration.sqlserver_standin.serving import DATABASE, PASSWORD, USER
+from wrackline.control.local.sqlserver_standin.wire.byte_reader import short_text
 from wrackline.control.local.sqlserver_standin.wire.login import Encryption, print_prelogin, scrambled
 from wrackline.control.local.sqlserver_standin.wire.packets import ClientMessage, Incoming, MessageKind, cut
 from wrackline.control.local.sqlserver_standin.wire.requests import print_headers
+from wrackline.control.local.sqlserver_standin.wire.sql_types import sql_type, type_info
+from wrackline.control.local.sqlserver_standin.wire.values import Cell, put
 
 _DONE = 0xFD
 
@@ -51,6 +54,19 @@ class BareClient:
     def batch(self, text: str, *, status: int = 0) -> None:
         """Send a batch."""
         self.send(MessageKind.BATCH, print_headers() + text.encode("utf-16-le"), status=status)
+
+    def call(self, procedure: str | int, *given: tuple[str, str, Cell, bool]) -> bytes:
+        """Call a procedure by name or number; an argument is name, type, value and whether it comes back."""
+        if isinstance(procedure, int):
+            body = struct.pack("<HH", 0xFFFF, procedure)
+        else:
+            body = struct.pack("<H", len(procedure)) + procedure.encode("utf-16-le")
+        body += b"\x00\x00"
+        for name, of, value, output in given:
+            declared = sql_type(of)
+            body += short_text(name) + bytes([output]) + type_info(declared) + put(declared, value)
+        self.send(MessageKind.RPC, print_headers() + body)
+        return self.answer()
 
 
 def last_status(answer: bytes) -> int:

@@ -11,7 +11,8 @@ from wrackline.control.local.sqlserver_standin.front.listener import SqlServerSt
 from wrackline.control.local.sqlserver_standin.model.server import ModelServer
 from wrackline.control.local.sqlserver_standin.wire.packets import RESET, MessageKind
 from wrackline.control.local.sqlserver_standin.wire.requests import print_headers
-from wrackline.control.local.sqlserver_standin.wire.tokens import Done, routing
+from wrackline.control.local.sqlserver_standin.wire.sql_types import SqlType
+from wrackline.control.local.sqlserver_standin.wire.tokens import Done, return_value, routing
 
 BEGIN, COMMIT = b"\x05\x00\x00\x00", b"\x07\x00\x00\x00"
 NOTES = "SELECT note FROM notes"
@@ -129,3 +130,49 @@ def test_what_was_asked_is_counted(server: SqlServerStandin) -> None:
         client.ask("SELECT 1 AS a; SELECT 2 AS b")
         client.ask("SELECT 3 AS c")
     assert server.requests == ["SELECT 1 AS a; SELECT 2 AS b", "SELECT 3 AS c"]
+
+
+TEXT = "nvarchar(4000)"
+
+
+def test_a_value_comes_back_by_an_output_parameter(server: SqlServerStandin) -> None:
+    with BareClient(server.port) as client:
+        answer = client.call(
+            10,
+            ("", TEXT, "SET @a = @a + @b", False),
+            ("", TEXT, "@a int OUTPUT, @b int", False),
+            ("@a", "int", 40, True),
+            ("@b", "int", 2, False),
+        )
+    returned = return_value(2, "@a", SqlType("int"), 42)
+    assert answer[-13 - len(returned) :].startswith(returned)
+    assert answer[-13] == 0xFE, "DONEPROC ends a call"
+    assert b"\x79\x00\x00\x00\x00" + returned in answer, "the status comes before the parameters"
+
+
+def test_a_statement_is_prepared_executed_and_forgotten(server: SqlServerStandin) -> None:
+    with BareClient(server.port) as client:
+        handle = ("", "int", None, True)
+        text = ("", TEXT, "SELECT @n * 2 AS twice", False)
+        answer = client.call(13, handle, ("", TEXT, "@n int", False), text, ("", "int", 4, False))
+        assert b"\x08\x00\x00\x00" in answer
+        assert return_value(0, "", SqlType("int"), 1) in answer
+        given = ("", "int", 1, False)
+        assert b"\x0a\x00\x00\x00" in client.call(12, given, ("", "int", 5, False))
+        client.call(15, given)
+        assert "handle 1".encode("utf-16-le") in client.call(12, given, ("", "int", 5, False))
+    assert server.requests == ["SELECT @n * 2 AS twice"] * 2 + ["sp_unprepare", "sp_execute"]
+
+
+def test_a_procedure_is_called_by_its_name(server: SqlServerStandin, model: ModelServer) -> None:
+    with BareClient(server.port) as client:
+        client.call("sys.sp_cdc_enable_db")
+        client.call(
+            "[shop].sys.sp_cdc_enable_table",
+            ("@source_schema", TEXT, "dbo", False),
+            ("@source_name", TEXT, "notes", False),
+            ("@role_name", TEXT, None, False),
+        )
+        model.databases[DATABASE].scan()
+        assert "dbo_notes".encode("utf-16-le") in client.call("sys.sp_cdc_help_change_data_capture")
+        assert "EXEC sp_nothing".encode("utf-16-le") in client.call("sp_nothing")

@@ -112,6 +112,21 @@ def test_instances_columns_history_and_databases_are_described() -> None:
     assert rows(ask, "SELECT COUNT(*) FROM [shop].cdc.ddl_history") == [(1,)]
 
 
+def test_a_restore_is_another_fork_of_the_same_family() -> None:
+    one = written(1)
+    text = (
+        "SELECT r.database_guid, r.family_guid, r.recovery_fork_guid, r.last_log_backup_lsn "
+        "FROM sys.database_recovery_status r JOIN sys.databases d ON d.database_id = r.database_id WHERE d.name = N'shop'"
+    )
+    ask = session(one.server, database="master")
+    (before,) = rows(ask, text)
+    one.database.restore()
+    (after,) = rows(ask, text)
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, True, False, True]
+    one.server.create_login("bob", "b")
+    assert rows(session(one.server, "bob", "master"), text) == [(None, None, None, None)]
+
+
 def test_one_round_trip_asks_every_database() -> None:
     one = written(1)
     other = one.server.create_database("o]ther")

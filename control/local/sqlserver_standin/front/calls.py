@@ -41,11 +41,12 @@ class Calls:
             answer.end_procedure(values, failed=failed, more=number < len(calls))
 
     def _shown(self, call: RemoteCall) -> str:
-        texts = [str(one.value) for one in call.arguments[:3] if isinstance(one.value, str)]
-        if call.name == "sp_execute" and call.arguments:
-            texts = [self.prepared.get(_handle(call.arguments[0]), ("", ""))[1]]
-        at = {"sp_executesql": 0, "sp_prepare": -1, "sp_prepexec": -1, "sp_execute": 0}.get(call.name.lower())
-        return call.name if at is None or not texts else texts[at]
+        """Return the statement of a call, or the procedure's name."""
+        name, given = call.name.lower(), call.arguments
+        if name == "sp_execute" and given:
+            return self.prepared.get(_handle(given[0]), ("", call.name))[1]
+        at = {"sp_executesql": 0, "sp_prepare": 2, "sp_prepexec": 2}.get(name)
+        return call.name if at is None or len(given) <= at else _text(given[at])
 
     def _outcomes(self, call: RemoteCall, values: list[bytes]) -> Iterator[Outcome]:
         given = call.arguments
