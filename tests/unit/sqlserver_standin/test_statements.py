@@ -116,7 +116,8 @@ def test_a_restore_is_another_fork_of_the_same_family() -> None:
     one = written(1)
     text = (
         "SELECT r.database_guid, r.family_guid, r.recovery_fork_guid, r.last_log_backup_lsn "
-        "FROM sys.database_recovery_status r JOIN sys.databases d ON d.database_id = r.database_id WHERE d.name = N'shop'"
+        "FROM sys.database_recovery_status r JOIN sys.databases d ON d.database_id = r.database_id "
+        "WHERE d.name = N'shop'"
     )
     ask = session(one.server, database="master")
     (before,) = rows(ask, text)
