@@ -145,7 +145,7 @@ def _all_changes(asker: Asker, instance: CaptureInstance, arguments: Sequence[Ce
     inside = isinstance(low, bytes) and isinstance(high, bytes) and instance.start_lsn and most
     if not inside or low < instance.start_lsn or high > most or low > high:  # type: ignore[operator]
         text = "An insufficient number of arguments were supplied for the procedure or function"
-        raise ServerError(313, f"{text} cdc.fn_cdc_get_all_changes_ ... .")
+        raise ServerError(313, f"{text} cdc.fn_cdc_get_all_changes_ ... .", state=3)
     whole = change_source(instance, visible=asker.may_see(instance))
     kept = [at for at, one in enumerate(whole.columns) if one.name not in {"__$end_lsn", "__$command_id"}]
     old = str(arguments[2]).lower() == "all update old"
