@@ -162,7 +162,9 @@ def test_the_function_reads_a_range_without_the_columns_that_it_leaves_out() -> 
     assert [row[2] for row in rows(ask, text.format("all"))] == [2, 2, 4] * 2
     with pytest.raises(ServerError) as caught:
         rows(
-            ask, "SELECT * FROM cdc.fn_cdc_get_all_changes_dbo_orders(0x01, sys.fn_cdc_get_max_lsn(), N'all')"
+            ask,
+            "SELECT * FROM cdc.fn_cdc_get_all_changes_dbo_orders(0x00000000000000000001, "
+            "sys.fn_cdc_get_max_lsn(), N'all')",
         )
     assert caught.value.number == 313
 
@@ -300,3 +302,53 @@ def test_a_planned_fault_meets_the_next_statement_that_fits() -> None:
     one.server.plan("change_tables", act=lambda: one.database.job().raise_low_water(lsn(0xFF, 0, 0)))
     found = outcomes(ask, "SELECT COUNT(*) FROM cdc.dbo_orders_CT; SELECT start_lsn FROM cdc.change_tables")
     assert [list(getattr(each, "rows", [])) for each in found] == [[(4,)], [(lsn(0xFF, 0, 0),)]]
+
+
+def test_null_makes_a_comparison_unknown_and_unknown_is_no_hit() -> None:
+    one = shop({"id": "int", "a": "int"})
+    with one.database.transaction() as write:
+        write.insert("orders", {"id": 1, "a": None}, {"id": 2, "a": 1})
+    ask = session(one.server)
+    for condition, ids in {
+        "a = 1": [2],
+        "NOT a = 1": [],
+        "NOT (a = 1 OR id = 7)": [],
+        "NOT (a = 1 AND id = 7)": [1, 2],
+        "a = 1 OR id = 1": [1, 2],
+        "a IS NULL": [1],
+        "a IN (1, NULL)": [2],
+        "NOT a IN (2, NULL)": [],
+        "id IN (1) AND a <> 3": [],
+    }.items():
+        assert rows(ask, f"SELECT id FROM orders WHERE {condition} ORDER BY id") == [(each,) for each in ids]
+
+
+def test_values_are_sorted_as_the_server_sorts_them() -> None:
+    guids = ["00000000-0000-0000-0000-010000000000", "00000000-0000-0000-0100-000000000000"]
+    guids += ["00000000-0000-0100-0000-000000000000", "00000000-0100-0000-0000-000000000000"]
+    guids += ["01000000-0000-0000-0000-000000000000", "00000000-0000-0000-0000-000000000000"]
+    for of, values, in_order in (
+        ("uniqueidentifier", guids, [5, 4, 3, 2, 1, 0]),
+        ("varchar(5) collate SQL_Latin1_General_CP1_CI_AS", ["b", "C", "a"], [2, 0, 1]),
+        ("varchar(5) collate Latin1_General_BIN2", ["b", "C", "a"], [1, 2, 0]),
+        ("datetimeoffset", ["2024-01-01 12:00:00+02:00", "2024-01-01 11:00:00+00:00"], [0, 1]),
+        ("varbinary(4)", [b"\x01\x01", b"\x01", b"\x00\xff"], [2, 1, 0]),
+    ):
+        one = shop({"id": "int", "v": of})
+        with one.database.transaction() as write:
+            write.insert("orders", *({"id": at, "v": value} for at, value in enumerate(values)), {"id": 9})
+        found = rows(session(one.server), "SELECT id FROM orders ORDER BY v")
+        assert found == [(9,), *((at,) for at in in_order)], of
+
+
+def test_a_table_that_is_written_is_not_changed_meanwhile() -> None:
+    one = shop()
+    write = one.database.begin()
+    write.insert("orders", {"id": 1})
+    ask = session(one.server)
+    outcomes(ask, "SET LOCK_TIMEOUT 0")
+    for text in ("ALTER TABLE orders ADD a int", "DROP TABLE orders"):
+        with pytest.raises(ServerError, match="Lock request time out"):
+            outcomes(ask, text)
+    write.commit()
+    outcomes(ask, "ALTER TABLE orders ADD a int")

@@ -1,12 +1,16 @@
 """TDS as bytes: against examples of [MS-TDS] and what a real server once answered, not only itself."""
 
+import datetime as dt
 import struct
+from decimal import Decimal
+from uuid import UUID
 
 import pytest
 
 from wrackline.control.local.sqlserver_standin.wire import tokens
 from wrackline.control.local.sqlserver_standin.wire.byte_reader import ByteReader
 from wrackline.control.local.sqlserver_standin.wire.collations import COLLATIONS, of_bytes
+from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
 from wrackline.control.local.sqlserver_standin.wire.login import (
     Encryption,
     agreed,
@@ -17,6 +21,7 @@ from wrackline.control.local.sqlserver_standin.wire.login import (
     unscrambled,
     wanted,
 )
+from wrackline.control.local.sqlserver_standin.wire.moments import Moment, TimeOfDay, ZonedMoment
 from wrackline.control.local.sqlserver_standin.wire.packets import Incoming, MessageKind, cut
 from wrackline.control.local.sqlserver_standin.wire.requests import (
     TransactionKind,
@@ -28,6 +33,7 @@ from wrackline.control.local.sqlserver_standin.wire.requests import (
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.control.local.sqlserver_standin.wire.sql_types import SqlType, read_type, sql_type, type_info
 from wrackline.control.local.sqlserver_standin.wire.tokens import Done, ShownColumn
+from wrackline.control.local.sqlserver_standin.wire.values import put
 
 LOGIN = """
 10 01 00 90 00 00 01 00 88 00 00 00 02 00 09 72 00 10 00 00 00 00 00 07 00 01 00 00 00 00 00 00
@@ -201,3 +207,40 @@ def test_nulls_of_a_short_row_have_a_bit_and_no_bytes() -> None:
 def test_a_type_that_is_broken_is_a_fault_of_the_client(data: bytes) -> None:
     with pytest.raises(ServerError, match="tabular data stream"):
         read_type(ByteReader(data))
+
+
+VALUES = {
+    "decimal(9,2)": (Decimal("-1.50"), "05 00 96000000"),
+    "decimal(10,2)": (Decimal(0), "09 01 0000000000000000"),
+    "decimal(20,0)": (Decimal(1), "0d 01 010000000000000000000000"),
+    "decimal(38,0)": (Decimal(1), "11 01 01000000000000000000000000000000"),
+    "money": (Decimal("1.0000"), "08 00000000 10270000"),
+    "datetime": (Moment.of(dt.datetime(1900, 1, 2, 0, 0, 1)), "08 01000000 2c010000"),  # noqa: DTZ001
+    "smalldatetime": (Moment.of(dt.datetime(1900, 1, 2, 0, 1)), "04 0100 0100"),  # noqa: DTZ001
+    "date": (dt.date(1, 1, 2), "03 010000"),
+    "time(0)": (TimeOfDay(10_000_000), "03 010000"),
+    "time(7)": (TimeOfDay(1), "05 0100000000"),
+    "datetime2(3)": (Moment(1, 10_000), "07 01000000 010000"),
+    "datetimeoffset(0)": (ZonedMoment(1, 10_000_000, -60), "08 010000 010000 c4ff"),
+    "uniqueidentifier": (
+        UUID("00112233-4455-6677-8899-aabbccddeeff"),
+        "10 33221100 5544 7766 8899aabbccddeeff",
+    ),
+    "nvarchar(5)": ("a", "0200 6100"),
+    "varchar(max)": ("ab", "0200000000000000 02000000 6162 00000000"),
+    "text": ("ab", "10 777261636b6c696e652d706f696e7465 0000000000000000 02000000 6162"),
+    "bit": (True, "01 01"),
+}
+
+
+@pytest.mark.parametrize("declaration", VALUES)
+def test_a_value_has_the_bytes_of_the_specification(declaration: str) -> None:
+    """[MS-TDS] 2.2.5.5: what a driver accepts may still not be what a server sends."""
+    value, expected = VALUES[declaration]
+    assert put(sql_type(declaration), value).hex() == expected.replace(" ", "")
+
+
+@pytest.mark.parametrize(("written", "shown"), [(0, 0), (2, 3), (4, 3), (5, 7), (8, 7), (9, 10), (789, 790)])
+def test_a_datetime_is_rounded_as_the_server_shows_it(written: int, shown: int) -> None:
+    value = fitted(SqlType("datetime"), dt.datetime(2024, 1, 1, 0, 0, 0, written * 1000))  # noqa: DTZ001
+    assert value == Moment.of(dt.datetime(2024, 1, 1, 0, 0, 0, shown * 1000))  # noqa: DTZ001

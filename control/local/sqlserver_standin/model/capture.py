@@ -224,7 +224,7 @@ class CaptureJob:
         """Write the rows of a transaction into each change table that takes them, and its time."""
         some = False
         for instance in self.instances.values():
-            if instance.start_lsn is None or one.commit <= instance.start_lsn:
+            if instance.start_lsn is None:  # the log has not yet come to its beginning
                 continue
             records = [record for record in one.records if record.table is instance.table]
             rows = sorted(row for record in records for row in instance.images(record, one.commit))

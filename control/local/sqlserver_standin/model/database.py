@@ -22,7 +22,7 @@ from wrackline.control.local.sqlserver_standin.model.capture import (
 )
 from wrackline.control.local.sqlserver_standin.model.log_numbers import LogNumbers
 from wrackline.control.local.sqlserver_standin.model.tables import ModelTable, declared
-from wrackline.control.local.sqlserver_standin.model.transactions import ModelTransaction
+from wrackline.control.local.sqlserver_standin.model.transactions import LockWait, ModelTransaction
 from wrackline.control.local.sqlserver_standin.wire.collations import DEFAULT, Collation
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.control.local.sqlserver_standin.wire.sql_types import SqlType
@@ -210,7 +210,7 @@ class ModelDatabase:
     ) -> CaptureInstance:
         """Do what `sys.sp_cdc_enable_table` does; the job hears of the instance by the log."""
         with self.lock:
-            job, table = self.job(), self.table(name)
+            job, table = self.job(), self._locked(name)
             called = instance or f"{table.schema}_{table.name}"
             if called.lower() in {one.lower() for one in job.instances}:
                 raise ServerError(
@@ -278,7 +278,7 @@ class ModelDatabase:
     def add_column(self, table: str, name: str, declaration: str, fill: Cell = None) -> None:
         """ALTER TABLE … ADD; change tables stay as they are."""
         with self.lock:
-            found = self.table(table)
+            found = self._locked(table)
             (column,) = found.numbered([declared(name, declaration, self.collation)])
             found.reshape((*found.columns, column), {column.number: fill})
             self._ddl(found, f"ALTER TABLE {found.full_name} ADD [{name}] {declaration}")
@@ -286,7 +286,7 @@ class ModelDatabase:
     def drop_column(self, table: str, name: str) -> None:
         """ALTER TABLE … DROP COLUMN; a change table has NULL there from now on."""
         with self.lock:
-            found = self.table(table)
+            found = self._locked(table)
             gone = found.columns[found.place(name)]
             found.reshape([column for column in found.columns if column is not gone], {})
             self._ddl(found, f"ALTER TABLE {found.full_name} DROP COLUMN [{name}]")
@@ -294,7 +294,7 @@ class ModelDatabase:
     def alter_column(self, table: str, name: str, declaration: str) -> None:
         """ALTER TABLE … ALTER COLUMN; the change table's column follows when the job reads of it."""
         with self.lock:
-            found = self.table(table)
+            found = self._locked(table)
             old = found.columns[found.place(name)]
             new = replace(declared(name, declaration, self.collation), number=old.number)
             found.reshape([new if column is old else column for column in found.columns], {})
@@ -312,14 +312,14 @@ class ModelDatabase:
     def drop_table(self, table: str) -> None:
         """DROP TABLE; its capture instances have a drop pending when the job reads of it."""
         with self.lock:
-            found = self.table(table)
+            found = self._locked(table)
             del self.tables[found.full_name.lower()]
             self._ddl(found, f"DROP TABLE {found.full_name}", drops=True)
 
     def truncate(self, table: str) -> None:
         """TRUNCATE TABLE, which a captured table refuses."""
         with self.lock:
-            found = self.table(table)
+            found = self._locked(table)
             if self.captures(found):
                 why = "it is published for replication or enabled for Change Data Capture"
                 text = f"Cannot truncate table '{found.name}' because {why}."
@@ -329,6 +329,13 @@ class ModelDatabase:
     def restore(self) -> None:
         """Pretend that a backup was restored over the database: the log forks."""
         self.fork += 1
+
+    def _locked(self, name: str) -> ModelTable:
+        """Return a table that nobody is writing: a change of a table waits for those."""
+        found = self.table(name)
+        if found.writers or found.lockers:
+            raise LockWait
+        return found
 
     def _log_record(self) -> bytes:
         number = self.numbers.next()
