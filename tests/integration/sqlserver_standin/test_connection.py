@@ -176,3 +176,12 @@ def test_a_procedure_is_called_by_its_name(server: SqlServerStandin, model: Mode
         model.databases[DATABASE].scan()
         assert "dbo_notes".encode("utf-16-le") in client.call("sys.sp_cdc_help_change_data_capture")
         assert "EXEC sp_nothing".encode("utf-16-le") in client.call("sp_nothing")
+
+
+@pytest.mark.parametrize("size", [9, 10, 11, 37, 512])
+def test_packets_may_end_anywhere(model: ModelServer, size: int) -> None:
+    text = "SELECT id, LEN(note) AS n, NULL AS a, N'some text' AS b, 1.5 AS c FROM notes"
+    with SqlServerStandin(model) as server, BareClient(server.port) as client:
+        whole = client.ask(text)
+    with SqlServerStandin(model, packet_size=size) as server, BareClient(server.port) as client:
+        assert client.ask(text) == whole

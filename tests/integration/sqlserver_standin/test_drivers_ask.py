@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.integration.sqlserver_standin.drivers import SqlDriver
-from tests.integration.sqlserver_standin.serving import MANY
+from tests.integration.sqlserver_standin.drivers import DRIVERS, SqlDriver
+from tests.integration.sqlserver_standin.serving import DATABASE, MANY, PASSWORD, USER
+from wrackline.control.local.sqlserver_standin.front.listener import SqlServerStandin
+from wrackline.control.local.sqlserver_standin.model.server import ModelServer
 
 PARAMETERS = {
     "int": 42,
@@ -116,3 +118,18 @@ def test_what_is_rolled_back_is_gone(connection: Any, driver: SqlDriver) -> None
     cursor.execute("DELETE FROM dbo.notes WHERE note = N'b'")
     assert cursor.rowcount == 1
     connection.commit()
+
+
+@pytest.mark.parametrize("size", [512, 513, 521])
+def test_python_tds_reads_packets_that_end_anywhere(size: int) -> None:
+    model = ModelServer()
+    model.create_login(USER, PASSWORD, administrator=True)
+    database = model.create_database(DATABASE)
+    database.create_table("dbo.many", {"id": "int", "note": "nvarchar(100)"}, key=("id",))
+    with database.transaction() as write:
+        write.insert("many", *({"id": number, "note": f"row {number} " * 8} for number in range(20)))
+    with SqlServerStandin(model, packet_size=size) as server:
+        connection = DRIVERS[0].connect(server.port)
+        found = rows(connection, "SELECT id, note, NULL AS a, 1.5 AS c FROM dbo.many ORDER BY id")
+        connection.close()
+    assert found == [(number, f"row {number} " * 8, None, Decimal("1.5")) for number in range(20)]

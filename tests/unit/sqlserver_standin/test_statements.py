@@ -352,3 +352,24 @@ def test_a_table_that_is_written_is_not_changed_meanwhile() -> None:
             outcomes(ask, text)
     write.commit()
     outcomes(ask, "ALTER TABLE orders ADD a int")
+
+
+def test_azure_sql_database_knows_no_other_database() -> None:
+    one = written(1)
+    one.server.edition = 5
+    ask = session(one.server)
+    assert rows(ask, "SELECT COUNT(*) FROM [shop].cdc.dbo_orders_CT") == [(4,)]
+    for text, number in {
+        "SELECT * FROM master.sys.tables": 40515,
+        "USE master": 40508,
+        "SELECT * FROM sys.database_recovery_status": 208,
+    }.items():
+        with pytest.raises(ServerError) as caught:
+            outcomes(ask, text)
+        assert caught.value.number == number
+
+
+def test_without_a_count_a_statement_says_only_that_it_ended() -> None:
+    one = shop()
+    text = "INSERT INTO orders (id) VALUES (1)"
+    assert outcomes(session(one.server), f"SET NOCOUNT ON; {text}")[-1] == RowCount(None, 0xC3)

@@ -49,6 +49,8 @@ class FrontOptions:
 
     encryption: Encryption = Encryption.NOT_SUPPORTED
     tls: ssl.SSLContext | None = None
+    packet_size: int = MOST_SIZE
+    """The largest size of a packet that the server agrees to; a small one cuts everything everywhere."""
     read_only_route: tuple[str, int] | None = None
     """Where a client that only reads (ApplicationIntent) is sent."""
     requests: list[str] = field(default_factory=list)
@@ -129,7 +131,8 @@ class ClientConnection:
                 raise ServerError(18456, f"Login failed for user '{login.user}'.", severity=14) from None
         if not login.is_odbc:
             session.settings.text_size = _DEFAULT_TEXT_SIZE
-        size = min(max(login.packet_size, LEAST_SIZE), MOST_SIZE) if login.packet_size else FIRST_SIZE
+        wished = max(login.packet_size, LEAST_SIZE) if login.packet_size else FIRST_SIZE
+        size = min(wished, self._options.packet_size)
         name = session.database.name
         answer.write(tokens.environment(1, name, "master"))
         answer.info(5701, f"Changed database context to '{name}'.")

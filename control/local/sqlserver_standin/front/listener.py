@@ -10,6 +10,7 @@ from wrackline.control.local.sqlserver_standin.front.connection import ClientCon
 from wrackline.control.local.sqlserver_standin.front.transport import Transport
 from wrackline.control.local.sqlserver_standin.model.server import ModelServer
 from wrackline.control.local.sqlserver_standin.wire.login import Encryption
+from wrackline.control.local.sqlserver_standin.wire.packets import MOST_SIZE
 
 HOST = "127.0.0.1"
 
@@ -28,12 +29,14 @@ class SqlServerStandin:
         certificate: tuple[str, str] | None = None,
         encryption: Encryption | None = None,
         port: int = 0,
+        packet_size: int = MOST_SIZE,
         read_only_route: tuple[str, int] | None = None,
     ) -> None:
         self.model = model
         context = None if certificate is None else _context(*certificate)
         default = Encryption.NOT_SUPPORTED if context is None else Encryption.ON
-        self.options = FrontOptions(default if encryption is None else encryption, context, read_only_route)
+        chosen = default if encryption is None else encryption
+        self.options = FrontOptions(chosen, context, packet_size, read_only_route)
         self._listening = socket.create_server((HOST, port))
         self.port: int = self._listening.getsockname()[1]
         self._clients: dict[socket.socket, Thread] = {}

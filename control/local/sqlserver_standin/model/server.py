@@ -16,6 +16,7 @@ from wrackline.control.local.sqlserver_standin.wire.server_error import ServerEr
 
 VERSION = (16, 0, 4003)
 DESCRIPTION = "Microsoft SQL Server 2022: a stand-in for Wrackline's tests, not a real server"
+AZURE = 5
 _START = dt.datetime(2026, 3, 1, 12, 0, tzinfo=dt.UTC)
 _UNREADABLE = {"OFFLINE": 942, "RESTORING": 927, "RECOVERING": 922, "SUSPECT": 926, "SECONDARY": 976}
 

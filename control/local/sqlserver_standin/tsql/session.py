@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 from wrackline.control.local.sqlserver_standin.model.catalogue import Asker
 from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
 from wrackline.control.local.sqlserver_standin.model.relations import RowSource
-from wrackline.control.local.sqlserver_standin.model.server import ModelServer
+from wrackline.control.local.sqlserver_standin.model.server import AZURE, ModelServer
 from wrackline.control.local.sqlserver_standin.model.tables import Cells
 from wrackline.control.local.sqlserver_standin.model.transactions import LockWait, ModelTransaction
 from wrackline.control.local.sqlserver_standin.tsql import (
@@ -206,7 +206,8 @@ class SqlSession:
             case Query():
                 yield self._trimmed(queries.run(statement, self))
             case Insertion() | Change():
-                yield RowCount(writes.run(statement, self), writes.command(statement))
+                written = writes.run(statement, self)
+                yield RowCount(None if self.settings.no_count else written, writes.command(statement))
             case Bound():
                 yield from self._bound(statement)
             case OptionSetting():
@@ -255,6 +256,9 @@ class SqlSession:
 
     def enter(self, name: str) -> Entered:
         """Change the database."""
+        if self.server.edition == AZURE and name.lower() != self.database.name.lower():
+            text = "USE statement is not supported to switch between databases."
+            raise ServerError(40508, f"{text} Use a new connection to connect to a different database.")
         old, self.database = self.database, self.entered(name)
         return Entered(self.database.name, old.name)
 

@@ -17,6 +17,7 @@ from wrackline.control.local.sqlserver_standin.model.relations import (
     plain_source,
     table_source,
 )
+from wrackline.control.local.sqlserver_standin.model.server import AZURE
 from wrackline.control.local.sqlserver_standin.model.system_columns import COLUMNS
 from wrackline.control.local.sqlserver_standin.model.tables import ModelTable
 from wrackline.control.local.sqlserver_standin.model.transactions import ModelTransaction
@@ -51,6 +52,9 @@ def located(reader: Reader, current: ModelDatabase, parts: Sequence[str]) -> tup
     if len(parts) > 3:
         raise unknown_statement(".".join(parts), "linked servers are not modelled")
     database = reader.entered(parts[0]) if len(parts) == 3 else current
+    if database is not current and reader.asks(current).server.edition == AZURE:
+        text = f"Reference to database and/or server name in '{'.'.join(parts)}' is not supported"
+        raise ServerError(40515, f"{text} in this version of SQL Server.", severity=15)
     schema = parts[-2] if len(parts) > 1 else "dbo"
     return database, f"{schema}.{parts[-1]}".lower()
 
@@ -109,6 +113,8 @@ def _check_system(asker: Asker, name: str, table: RelationName) -> None:
         if database.cdc is None:
             raise invalid(table)
         permit(asker.grant, database, "cdc", name.removeprefix("cdc."))
+    if name == "sys.database_recovery_status" and asker.server.edition == AZURE:
+        raise invalid(table)
     if name == "dbo.cdc_jobs" and database.name != "msdb":
         raise invalid(table)
     if name in STATE_VIEWS and not (asker.grant.owner or asker.grant.views_state):
