@@ -1,0 +1,8 @@
+"""The network side: sockets, TLS, and a thread for each client.
+
+listener    the server that a test or the demo starts
+connection  a client's connection
+calls       procedure calls
+answer      tokens as packets
+transport   bytes, with or without TLS
+"""

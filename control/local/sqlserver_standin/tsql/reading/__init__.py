@@ -1,0 +1,9 @@
+"""Reading T-SQL; nothing here knows the model.
+
+words         a text cut into words
+word_reader   a place in them
+syntax        the parts of a statement
+expressions   expressions
+definitions   CREATE, ALTER, DROP, TRUNCATE
+parser        a batch, statement by statement
+"""

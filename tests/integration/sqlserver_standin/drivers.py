@@ -1,0 +1,92 @@
+"""The three drivers, unchanged, behind the few words in which their interfaces differ."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.integration.sqlserver_standin.serving import DATABASE, PASSWORD, USER
+
+
+@dataclass(frozen=True, slots=True)
+class SqlDriver:
+    """A driver."""
+
+    name: str
+    module: str
+    open: Callable[[Any, int, str, str, Mapping[str, Any]], Any]
+    marker: str
+    """How a parameter is written in a statement."""
+    cancel: Callable[[Any, Any], None]
+    """Cancels what a cursor of a connection is reading."""
+    transactions: Callable[[Any], None]
+    """Switches autocommit off."""
+
+    def connect(self, port: int, user: str = USER, password: str = PASSWORD, **more: Any) -> Any:
+        """Connect; a driver that is not installed skips the test."""
+        try:
+            found = importlib.import_module(self.module)
+        except (ImportError, OSError) as error:
+            pytest.skip(f"{self.name} is not installed: {error}")
+        return self.open(found, port, user, password, more)
+
+
+def _python_tds(module: Any, port: int, user: str, password: str, more: Mapping[str, Any]) -> Any:
+    return module.connect(
+        "localhost", DATABASE, user, password, port=port, autocommit=True, login_timeout=60, **more
+    )
+
+
+def _pymssql(module: Any, port: int, user: str, password: str, more: Mapping[str, Any]) -> Any:
+    given = {"encryption": "off", **more}
+    return module.connect(
+        server="127.0.0.1",
+        port=str(port),
+        user=user,
+        password=password,
+        database=DATABASE,
+        tds_version="7.4",
+        **given,
+    )
+
+
+def _mssql_python(module: Any, port: int, user: str, password: str, more: Mapping[str, Any]) -> Any:
+    if importlib.util.find_spec("mssql_python_odbc") is None:
+        pytest.skip("mssql-python is installed without its ODBC driver, mssql-python-odbc")
+    words = {"Encrypt": "no", **more}
+    text = f"Server=localhost,{port};Database={DATABASE};UID={user};PWD={{{password}}};"
+    try:
+        return module.connect(text + "".join(f"{name}={value};" for name, value in words.items()))
+    except Exception as error:
+        if "libltdl" in str(error):
+            pytest.skip(f"mssql-python's ODBC driver lacks a library: {error}")
+        raise
+
+
+def _sql_cancel(_connection: Any, cursor: Any) -> None:
+    cursor.cancel()
+
+
+def _dblib_cancel(connection: Any, _cursor: Any) -> None:
+    connection._conn.cancel()
+
+
+def _odbc_cancel(_connection: Any, cursor: Any) -> None:
+    cursor.close()  # it has no word for it: what is not yet read is cancelled
+
+
+def _switch_tds(connection: Any) -> None:
+    connection.autocommit = False
+
+
+def _switch_dblib(connection: Any) -> None:
+    connection.autocommit(False)
+
+
+DRIVERS = (
+    SqlDriver("python-tds", "pytds", _python_tds, "%s", _sql_cancel, _switch_tds),
+    SqlDriver("pymssql", "pymssql", _pymssql, "%s", _dblib_cancel, _switch_dblib),
+    SqlDriver("mssql-python", "mssql_python", _mssql_python, "?", _odbc_cancel, _switch_tds),
+)
