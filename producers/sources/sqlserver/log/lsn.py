@@ -45,3 +45,10 @@ def next_lsn(lsn: Lsn) -> Lsn:
     if lsn == HIGHEST:
         raise ValueError("there is no LSN above the highest one")
     return (int.from_bytes(lsn, "big") + 1).to_bytes(SIZE, "big")
+
+
+def previous_lsn(lsn: Lsn) -> Lsn:
+    """Return the highest LSN below this one."""
+    if lsn == ZERO:
+        raise ValueError("there is no LSN below the lowest one")
+    return (int.from_bytes(lsn, "big") - 1).to_bytes(SIZE, "big")

@@ -15,7 +15,15 @@ from typing import Final, NamedTuple
 
 from wrackline.producers.contract.steps import Json, Saved
 from wrackline.producers.sources.sqlserver.log.change_rows import RowKey, RowPlace, row_key
-from wrackline.producers.sources.sqlserver.log.lsn import HIGHEST, SIZE, ZERO, Lsn, next_lsn, parse_lsn
+from wrackline.producers.sources.sqlserver.log.lsn import (
+    HIGHEST,
+    SIZE,
+    ZERO,
+    Lsn,
+    next_lsn,
+    parse_lsn,
+    previous_lsn,
+)
 from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.tables.seq import ORDINAL_MAX, log_prefix, snapshot_prefix
 from wrackline.schemas.untrusted import is_number
@@ -64,7 +72,8 @@ class SqlServerPosition:
 
     def __post_init__(self) -> None:
         """Refuse a place that is neither behind a row nor behind a commit."""
-        if len(self.lsn) != SIZE or (self.cut is None) != (self.done == WHOLE) or self.done < 1:
+        inside = self.cut is not None and self.lsn != ZERO
+        if len(self.lsn) != SIZE or inside == (self.done == WHOLE) or self.done < 1:
             raise ValueError("a place is behind a commit, or behind a row of it")
 
     @property
@@ -73,6 +82,11 @@ class SqlServerPosition:
         if self.cut is None:
             return next_lsn(self.lsn)  # no row has this key: a prefix comes before all that it begins
         return row_key(self.lsn, self.cut)
+
+    @property
+    def passed(self) -> Lsn:
+        """The LSN up to which every commit is out."""
+        return self.lsn if self.cut is None else previous_lsn(self.lsn)
 
     def log_seq(self) -> bytes:
         """Return the seq of the events of this commit, without their ordinals."""
@@ -128,8 +142,8 @@ class _FormError(Exception):
 
 def _commit(saved: Saved) -> Lsn:
     lsn = _lsn(saved, "lsn")
-    if lsn == HIGHEST:
-        raise _FormError("lsn is above every commit")
+    if lsn == HIGHEST or (lsn == ZERO and "cut" in saved):
+        raise _FormError("lsn names no commit")
     return lsn
 
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.producers.sqlserver.change_model import lsn
@@ -17,6 +17,7 @@ from wrackline.producers.sources.sqlserver.log.lsn import (
     lsn_text,
     next_lsn,
     parse_lsn,
+    previous_lsn,
 )
 from wrackline.producers.sources.sqlserver.log.position import (
     SEQ_BYTES,
@@ -43,7 +44,7 @@ POSITIONS = st.builds(
         instances,
     ),
     st.integers(0, 0xFFFF),
-    LSNS.filter(lambda lsn: lsn != HIGHEST),
+    LSNS.filter(lambda lsn: lsn not in {ZERO, HIGHEST}),
     st.none() | PLACES,
     st.integers(1, 2**32 - 1),
     st.dictionaries(st.text(), st.builds(FollowedInstance, NUMBERS, LSNS, NUMBERS), max_size=3),
@@ -77,6 +78,8 @@ def test_the_next_lsn_is_the_lowest_above() -> None:
     assert next_lsn(parse_lsn("0000002a:000001f8:ffff")) == parse_lsn("0000002a:000001f9:0000")
     with pytest.raises(ValueError, match="above"):
         next_lsn(HIGHEST)
+    with pytest.raises(ValueError, match="below"):
+        previous_lsn(ZERO)
 
 
 @given(LSNS, PLACES, LSNS, PLACES)
@@ -96,6 +99,7 @@ def test_each_table_continues_behind_a_place_in_another(commit: bytes, at: RowPl
     assert (row.operation > place_in(row_key(commit, at), row.table).operation) == behind
 
 
+@settings(max_examples=30)
 @given(POSITIONS)
 def test_a_saved_position_is_read_back_with_all_of_it(position: SqlServerPosition) -> None:
     read = position_of(json.loads(json.dumps(position.saved())))
@@ -103,6 +107,7 @@ def test_a_saved_position_is_read_back_with_all_of_it(position: SqlServerPositio
     assert read.instances == position.instances
 
 
+@settings(max_examples=30)
 @given(POSITIONS, POSITIONS)
 def test_seq_rises_as_positions_do(one: SqlServerPosition, two: SqlServerPosition) -> None:
     earlier, later = sorted((one, two))
@@ -120,6 +125,13 @@ def test_rows_of_a_chunk_are_above_what_is_out_and_below_what_comes() -> None:
     assert CUT.row_seq() < CUT.log_seq(), "inside a commit its later changes must win"
 
 
+@settings(max_examples=30)
+@given(POSITIONS)
+def test_all_that_is_passed_is_out_and_the_next_commit_is_not(position: SqlServerPosition) -> None:
+    assert next_lsn(position.passed) <= position.behind
+    assert (next_lsn(position.passed) == position.lsn) == (position.cut is not None)
+
+
 def test_places_inside_a_commit_are_before_its_end() -> None:
     behind = replace(CUT, done=4)
     assert SqlServerPosition(1, lsn(6)) < CUT < behind < SqlServerPosition(1, lsn(7)) < replace(CUT, epoch=2)
@@ -129,7 +141,8 @@ def test_places_inside_a_commit_are_before_its_end() -> None:
     ("change", "reason"),
     [
         ({"lsn": "0x00"}, "lsn is not an LSN"),
-        ({"lsn": "f" * 20}, "lsn is above every commit"),
+        ({"lsn": "f" * 20}, "lsn names no commit"),
+        ({"lsn": "0" * 20}, "lsn names no commit"),
         ({"lsn": None}, "lsn is not text"),
         ({"epoch": -1}, "epoch is not a whole number"),
         ({"epoch": True}, "epoch is not a whole number"),
