@@ -1,6 +1,7 @@
 """SQL Server: change tables in their clustered order.  It is being built, and can't be chosen yet.
 
-What needs no server is here.  What asks one, and the plug-in itself, come with the reader of the token stream.
+What needs no server is here.  What asks one, and the plug-in itself, come with the reader of the token
+stream.
 
 config    the settings
 

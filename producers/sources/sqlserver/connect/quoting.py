@@ -1,7 +1,7 @@
 """Names and texts as they are written in T-SQL, so that a hint runs as it is pasted.  Pure.
 
-Names are written as the catalogue has them, never folded: with a case-sensitive collation `Orders` and `orders`
-are two tables.
+Names are written as the catalogue has them, never folded: with a case-sensitive collation `Orders` and
+`orders` are two tables.
 """
 
 from wrackline.schemas.tables.table import TableId

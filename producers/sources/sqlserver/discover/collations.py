@@ -26,7 +26,7 @@ _LCID: Final = 0xFFFFF
 
 def _spread(table: Mapping[str, str]) -> Mapping[int, str]:
     """Read `page: numbers and ranges` into a number's page."""
-    made = {}
+    made: dict[int, str] = {}
     for page, numbers in table.items():
         for part in numbers.split():
             first, _, last = part.partition("-")
@@ -81,7 +81,7 @@ def codec_of(collation: bytes) -> str:
 
 
 def decoded(text: bytes, codec: str) -> str:
-    """Decode as Windows does: it has a character for each byte of 80 to 9f, also where the standard has none."""
+    """Decode as Windows does, which has a character for each byte from 80 to 9f."""
     try:
         return text.decode(codec)
     except UnicodeDecodeError:

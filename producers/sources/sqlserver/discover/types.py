@@ -95,12 +95,15 @@ _PLAIN: Final = MappingProxyType(
     }
 )
 _MONEY: Final = MappingProxyType({"money": (19, 4), "smallmoney": (10, 4)})
-_LONG: Final = frozenset({"text", "ntext", "image", "xml", "hierarchyid", "geography", "geometry", "clr", "json"})
+_LONG: Final = frozenset(
+    {"text", "ntext", "image", "xml", "hierarchyid", "geography", "geometry", "clr", "json"}
+)
 _WIDE: Final = frozenset({"nchar", "nvarchar"})  # two bytes a character
 _LENGTHS: Final = frozenset({"char", "varchar", "nchar", "nvarchar", "binary", "varbinary"})
 _SCALED: Final = frozenset({"time", "datetime2", "datetimeoffset"})
 _EXACT: Final = frozenset({"decimal", "numeric"})
 _NO_KEY: Final = frozenset({"sql_variant"})
+KNOWN: Final = frozenset({*_PLAIN, *_EXACT, *_MONEY, "datetimeoffset"})
 
 
 def of_catalogue(name: str, max_length: int, precision: int, scale: int) -> SqlServerType:

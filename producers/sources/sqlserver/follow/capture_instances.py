@@ -40,7 +40,9 @@ class CaptureInstance:
     @property
     def followed(self) -> FollowedInstance | None:
         """What a position keeps of it."""
-        return None if self.start_lsn is None else FollowedInstance(self.object_id, self.start_lsn, self.source)
+        return (
+            None if self.start_lsn is None else FollowedInstance(self.object_id, self.start_lsn, self.source)
+        )
 
 
 def instances_sql(database: str | None) -> str:
@@ -72,7 +74,7 @@ def enable_sql(
 ) -> str:
     """Write the statement that captures a table; `like`: as this instance does, and these columns as well."""
     said = [f"@source_schema = {literal(table.schema)}", f"@source_name = {literal(table.name)}"]
-    said.append(f"@role_name = {_text(like and like.role)}")
+    said.append(f"@role_name = {_text(None if like is None else like.role)}")
     if name is not None:
         said.append(f"@capture_instance = {literal(name)}")
     if like is not None:
@@ -89,8 +91,8 @@ def enable_sql(
 def disable_sql(table: TableId, instance: str) -> str:
     """Write the statement that drops a capture instance with its change table."""
     return (
-        f"EXEC {identifier(table.database)}.sys.sp_cdc_disable_table @source_schema = {literal(table.schema)},"
-        f" @source_name = {literal(table.name)}, @capture_instance = {literal(instance)};"
+        f"EXEC {identifier(table.database)}.sys.sp_cdc_disable_table"
+        f" @source_schema = {literal(table.schema)}, @source_name = {literal(table.name)}, @capture_instance = {literal(instance)};"
     )
 
 

@@ -3,8 +3,8 @@
     saved position + the database as it is now  ->  where to begin, or why that is not possible
 
 LSNs mean something in one log only.  A database that was restored, or a copy, has other transactions at the
-same LSNs: its changes would be taken for old ones, or old ones for new.  So whatever makes the log another one
-is an error here; a new epoch begins only when the operator, or `snapshot.mode`, says so.
+same LSNs: its changes would be taken for old ones, or old ones for new.  So whatever makes the log another
+one is an error here; a new epoch begins only when the operator, or `snapshot.mode`, says so.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,8 +28,8 @@ LOG_NOT_BEGUN = define(
     "sqlserver.log_not_begun",
     Transient,
     "the capture job has not yet read the log of {database}",
-    hint="it is tried again; if it stays so, start SQL Server Agent, then: EXEC {quoted}.sys.sp_cdc_start_job @job_type"
-    " = N'capture';",
+    hint="it is tried again; if it stays so, start SQL Server Agent, then: EXEC"
+    " {quoted}.sys.sp_cdc_start_job @job_type = N'capture';",
 )
 DATABASE_FOREIGN = define(
     "sqlserver.database_foreign",

@@ -4,9 +4,9 @@
     newer                    start ......................
             read from older  |  from newer                 a commit at newer's start is older's
 
-Both have the rows of every commit behind the newer's start, so each commit is read from one of them, whichever
-we know of when: its LSN decides.  So there is no switch inside a transaction, and a restart decides the same.
-Where both start at one LSN, the newer is the one that was made later.
+Both have the rows of every commit behind the newer's start, so each commit is read from one of them,
+whichever we know of when: its LSN decides.  So there is no switch inside a transaction, and a restart
+decides the same. Where both start at one LSN, the newer is the one that was made later.
 
 If no instance covers our place, rows between it and the first start are lost: the cleanup job deleted them,
 or the instance that had them was dropped.  A start above our place is no loss only if it is still the start

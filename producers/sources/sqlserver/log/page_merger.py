@@ -4,10 +4,10 @@
     change table B   b2 b3 | page is full              up to the lowest of them, b3, nothing can be missing
     change table C   c6 c7 . no more                   so a1 b2 b3 go out; then B's next page is needed
 
-In: the commits of a range, from `cdc.lsn_time_mapping`, and page after page of each change table in the range.
-Out: the changes of one commit after the other, in parts.  A row goes out when every table has shown all of its
-rows before it, so the order is total, and the same wherever pages end.  At most one page of each table is
-held, whatever the size of a transaction.
+In: the commits of a range, from `cdc.lsn_time_mapping`, and page after page of each change table in the
+range. Out: the changes of one commit after the other, in parts.  A row goes out when every table has shown
+all of its rows before it, so the order is total, and the same wherever pages end.  At most one page of each
+table is held, whatever the size of a transaction.
 
 Both rows of an update are next to each other in their table.  If a full page ends between them, the first is
 dropped and comes again with the second.  What can't be a log stops the stream: rows that do not rise, rows of

@@ -1,11 +1,12 @@
 """The statements of a poll.  Pure.
 
-    commits above our place  ->  one batch: a page of each change table, then what proves that nothing is missing
+    commits above our place  ->  one batch: a page of each change table, then what proves that nothing is
+    missing
 
 Every value is a number or bytes, and is written into the statement: so a place never passes a collation.  A
-change table is ordered as its clustered index, which costs the server nothing.  T-SQL has no row values, so the
-place behind a row is written out.  The proof comes last in the batch: what the cleanup job has deleted before a
-page was read, it has announced before the proof is read.
+change table is ordered as its clustered index, which costs the server nothing.  T-SQL has no row values, so
+the place behind a row is written out.  The proof comes last in the batch: what the cleanup job has deleted
+before a page was read, it has announced before the proof is read.
 """
 
 from collections.abc import Sequence

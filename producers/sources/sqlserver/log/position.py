@@ -151,9 +151,7 @@ def _cut(saved: Json) -> tuple[RowPlace, int]:
     if not isinstance(saved, Mapping):
         raise _FormError("cut is not an object")
     command = None if saved.get("command") is None else _number(saved, "command")
-    place = RowPlace(
-        command, _lsn(saved, "seqval"), _number(saved, "object"), _number(saved, "operation")
-    )
+    place = RowPlace(command, _lsn(saved, "seqval"), _number(saved, "object"), _number(saved, "operation"))
     done = _number(saved, "ordinal")
     if not 1 <= done <= ORDINAL_MAX:
         raise _FormError("ordinal is not the number of a change")

@@ -5,15 +5,16 @@
 Log and chunk come in the same form, so one reader gives the same value both ways.  The text is exact and has
 no language: it is the value of a column that is carried as text, and the bound of a key.
 
-A value that its kind can't hold (half of a surrogate pair, a byte that its code page lacks) raises `Unfit`: it
-is never written as null or as a similar value.
+A value that its kind can't hold (half of a surrogate pair, a byte that its code page lacks) raises `Unfit`:
+it is never written as null or as a similar value.
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
@@ -27,8 +28,6 @@ Reader = Callable[[bytes], object]
 _DAY_TICKS: Final = 24 * 60 * 60 * 10**7  # a tick is 100 ns
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _FROM_1900: Final = date(1900, 1, 1).toordinal() - 1  # days are counted from the first of year 1
-_UTF16: Final = frozenset({"nchar", "nvarchar", "ntext", "xml"})
-_CODED: Final = frozenset({"char", "varchar", "text"})
 _TIMES: Final = frozenset({"datetime", "smalldatetime", "datetime2", "datetimeoffset"})
 
 
@@ -47,36 +46,12 @@ def reader_of(wire: WireType, column: ColumnType) -> Reader:
 
 def value_of(wire: WireType, cell: bytes) -> object:
     """Return a value that is not a moment."""
-    name = of_wire(wire).name
-    match name:
-        case "tinyint":
-            return cell[0]
-        case "bit":
-            return cell[0] != 0
-        case "smallint" | "int" | "bigint":
-            return int.from_bytes(cell, "little", signed=True)
-        case "real" | "float":
-            return struct.unpack("<f" if name == "real" else "<d", cell)[0]
-        case "decimal" | "numeric":
-            return _exact(int.from_bytes(cell[1:], "little"), wire.scale, negative=not cell[0])
-        case "money" | "smallmoney":  # the high half comes first
-            halves = cell if name == "smallmoney" else cell[4:] + cell[:4]
-            units = int.from_bytes(halves, "little", signed=True)
-            return _exact(abs(units), 4, negative=units < 0)
-        case "date":
-            return date.fromordinal(int.from_bytes(cell, "little") + 1)
-        case "uniqueidentifier":
-            return str(UUID(bytes_le=cell))
-        case _ if name in _UTF16 or name in _CODED:
-            return _characters(name, wire, cell)
-        case "sql_variant":
-            return text_of(wire, cell)
-        case _:
-            return bytes(cell)
+    read = _READERS.get(of_wire(wire).name)
+    return bytes(cell) if read is None else read(wire, cell)
 
 
 def text_of(wire: WireType, cell: bytes) -> str:
-    """Write a value as the server does, with a choice of ours: bytes are hex, a float is its shortest text."""
+    """Write a value as the server does, but bytes in hex, and a float with as few digits as it needs."""
     name = of_wire(wire).name
     if name == "sql_variant":
         return text_of(*_inner(cell))
@@ -89,7 +64,13 @@ def text_of(wire: WireType, cell: bytes) -> str:
         return f"0x{value.hex()}"
     if name == "real":
         return _shortest(cell)
-    return str(int(value)) if isinstance(value, bool) else f"{value:f}" if isinstance(value, Decimal) else str(value)
+    return (
+        str(int(value))
+        if isinstance(value, bool)
+        else f"{value:f}"
+        if isinstance(value, Decimal)
+        else str(value)
+    )
 
 
 def _exact(units: int, scale: int, *, negative: bool) -> Decimal:
@@ -97,22 +78,34 @@ def _exact(units: int, scale: int, *, negative: bool) -> Decimal:
     return Decimal((int(negative and units > 0), tuple(map(int, str(units))), -scale))
 
 
-def _characters(name: str, wire: WireType, cell: bytes) -> str:
+def _money(_: WireType, cell: bytes) -> Decimal:
+    halves = cell[4:] + cell[:4]  # of eight bytes the high half comes first
+    units = int.from_bytes(halves, "little", signed=True)
+    return _exact(abs(units), 4, negative=units < 0)
+
+
+def _wide_text(_: WireType, cell: bytes) -> str:
     try:
-        return cell.decode("utf-16-le") if name in _UTF16 else decoded(cell, codec_of(wire.collation))
+        return cell.decode("utf-16-le")
     except UnicodeDecodeError:
-        pass
-    raise Unfit("it has half of a surrogate pair" if name in _UTF16 else "it has bytes that are no character")
+        raise Unfit("it has half of a surrogate pair") from None
+
+
+def _coded_text(wire: WireType, cell: bytes) -> str:
+    try:
+        return decoded(cell, codec_of(wire.collation))
+    except UnicodeDecodeError:
+        raise Unfit("it has bytes that are no character") from None
 
 
 def _moment(name: str, wire: WireType, cell: bytes) -> tuple[int, int, int]:
     """Return days since the first of year 1, ticks of the day, and minutes from UTC."""
     match name:
         case "datetime":  # in three hundredths of a second, shown in thousandths
-            days, units = struct.unpack("<iI", cell)
+            days, units = (int(part) for part in struct.unpack("<iI", cell))
             return days + _FROM_1900, (units * 10 + 1) // 3 * 10_000, 0
         case "smalldatetime":
-            days, minutes = struct.unpack("<HH", cell)
+            days, minutes = (int(part) for part in struct.unpack("<HH", cell))
             return days + _FROM_1900, minutes * 60 * 10**7, 0
         case "datetimeoffset":
             offset = int.from_bytes(cell[-2:], "little", signed=True)
@@ -175,3 +168,28 @@ def _inner(cell: bytes) -> tuple[WireType, bytes]:
     if token in {0x29, 0x2A, 0x2B}:
         return WireType(token, scale=needs[0]), value
     return WireType(token, len(value)), value
+
+
+def _whole(_: WireType, cell: bytes) -> int:
+    return int.from_bytes(cell, "little", signed=True)
+
+
+_READERS: Final[Mapping[str, Callable[[WireType, bytes], object]]] = MappingProxyType(
+    {
+        "bit": lambda _, cell: cell[0] != 0,
+        "tinyint": lambda _, cell: cell[0],
+        **dict.fromkeys(("smallint", "int", "bigint"), _whole),
+        "real": lambda _, cell: struct.unpack("<f", cell)[0],
+        "float": lambda _, cell: struct.unpack("<d", cell)[0],
+        **dict.fromkeys(
+            ("decimal", "numeric"),
+            lambda wire, cell: _exact(int.from_bytes(cell[1:], "little"), wire.scale, negative=not cell[0]),
+        ),
+        **dict.fromkeys(("money", "smallmoney"), _money),
+        "date": lambda _, cell: date.fromordinal(int.from_bytes(cell, "little") + 1),
+        "uniqueidentifier": lambda _, cell: str(UUID(bytes_le=cell)),
+        **dict.fromkeys(("nchar", "nvarchar", "ntext", "xml"), _wide_text),
+        **dict.fromkeys(("char", "varchar", "text"), _coded_text),
+        "sql_variant": lambda wire, cell: text_of(wire, cell),
+    }
+)

@@ -102,7 +102,9 @@ def statement(
             ]
         case "q":  # of many rows: all deletes, then all inserts
             seqvals = [lsn(10_000 + number * 7 + more) for more in range(4)]
-            gone: list[Change] = [(table, "d", row(DELETE, other, at), ALL, other, None) for at in seqvals[:2]]
+            gone: list[Change] = [
+                (table, "d", row(DELETE, other, at), ALL, other, None) for at in seqvals[:2]
+            ]
             return gone + [(table, "c", row(INSERT, image, at), ALL, None, image) for at in seqvals[2:]]
         case _:
             return [(table, "c", row(INSERT, image), ALL, None, image)]

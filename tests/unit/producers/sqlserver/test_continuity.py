@@ -12,7 +12,11 @@ from wrackline.producers.sources.sqlserver.follow.continuity import (
     renewed_position,
     resume_position,
 )
-from wrackline.producers.sources.sqlserver.log.position import DatabaseIdentity, SqlServerPosition, position_of
+from wrackline.producers.sources.sqlserver.log.position import (
+    DatabaseIdentity,
+    SqlServerPosition,
+    position_of,
+)
 from wrackline.schemas.errors import Transient, WracklineError
 
 IDENTITY = DatabaseIdentity("family", "fork", "server/shop")
@@ -56,7 +60,9 @@ def test_a_first_start_is_behind_all_that_is_there() -> None:
     """A fresh instance may start above the newest commit; then nothing before it is ours."""
     at = resume_position(None, replace(NOW, instances=[A, B, instance("c", 9, None)]))
     assert (at.epoch, at.lsn, set(at.instances)) == (1, lsn(50), {"a", "b"})
-    assert resume_position(at, replace(NOW, instances=[A, B])) == at, "and so is a second start, before any commit"
+    assert resume_position(at, replace(NOW, instances=[A, B])) == at, (
+        "and so is a second start, before any commit"
+    )
     assert resume_position(None, NOW).lsn == lsn(40)
 
 

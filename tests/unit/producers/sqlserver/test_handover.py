@@ -19,7 +19,13 @@ from wrackline.producers.sources.sqlserver.follow.capture_instances import (
 )
 from wrackline.producers.sources.sqlserver.follow.handover import lost, parts_behind, ranges
 from wrackline.producers.sources.sqlserver.follow.rotation import missing_columns, next_step
-from wrackline.producers.sources.sqlserver.log.change_rows import INSERT, ChangeRow, RowPlace, place_of, row_key
+from wrackline.producers.sources.sqlserver.log.change_rows import (
+    INSERT,
+    ChangeRow,
+    RowPlace,
+    place_of,
+    row_key,
+)
 from wrackline.producers.sources.sqlserver.log.page_merger import LoggedCommit, PageMerger
 from wrackline.producers.sources.sqlserver.log.position import FollowedInstance, SqlServerPosition
 from wrackline.schemas.tables.table import TableId
@@ -29,7 +35,9 @@ SOURCE = 245
 COLUMNS = (CapturedColumn("id", 1, 1), CapturedColumn("total", 2, 2))
 
 
-def instance(name: str, number: int, start: int | None, created: str = "2026-01-01T00:00:00") -> CaptureInstance:
+def instance(
+    name: str, number: int, start: int | None, created: str = "2026-01-01T00:00:00"
+) -> CaptureInstance:
     return CaptureInstance(name, number, SOURCE, None if start is None else lsn(start), created, COLUMNS)
 
 
@@ -41,7 +49,11 @@ def rows_of(one: CaptureInstance, commits: Sequence[int], *, first: bool) -> lis
     """Two rows a commit; whether a second instance has the commit at its own start, nobody promises."""
     start = int.from_bytes(one.start_lsn or b"", "big")
     return [
-        (row_key(lsn(commit), RowPlace(1, lsn(number), one.object_id, INSERT)), ALL, b"%d/%d" % (commit, number))
+        (
+            row_key(lsn(commit), RowPlace(1, lsn(number), one.object_id, INSERT)),
+            ALL,
+            b"%d/%d" % (commit, number),
+        )
         for commit in commits
         if commit > start or (first and commit == start)
         for number in (1, 2)
@@ -127,8 +139,9 @@ def test_a_table_s_old_instance_is_read_no_more_behind_its_successor_s_start() -
 ADDED = (*COLUMNS, CapturedColumn("sum", 3, 0, computed=True), CapturedColumn("no]te", 4, 0))
 OURS = replace(NEW, name=f"wrackline_{SOURCE}_2", columns=ADDED)
 CREATE = (
-    "EXEC [shop].sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'orders', @role_name = N'cdc_o',"
-    " @capture_instance = N'wrackline_245_2', @supports_net_changes = 1, @index_name = N'PK',"
+    "EXEC [shop].sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'orders',"
+    " @role_name = N'cdc_o', @capture_instance = N'wrackline_245_2',"
+    " @supports_net_changes = 1, @index_name = N'PK',"
     " @captured_column_list = N'[id], [total], [no]]te]', @filegroup_name = N'FG';"
 )
 

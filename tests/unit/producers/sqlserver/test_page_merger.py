@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.producers.sqlserver import change_model
-from tests.unit.producers.sqlserver.change_model import ALL, TABLES, Server, changes, history, lsn, positions, read
+from tests.unit.producers.sqlserver.change_model import (
+    ALL,
+    TABLES,
+    Server,
+    changes,
+    history,
+    lsn,
+    positions,
+    read,
+)
 from wrackline.producers.sources.sqlserver.log import page_merger
 from wrackline.producers.sources.sqlserver.log.change_rows import (
     AFTER,
@@ -62,8 +70,9 @@ def test_a_restart_at_each_place_gives_exactly_the_rest(seed: int) -> None:
         out += position.cut is not None
         assert changes(rest) == server.expected[out:]
         assert [part.commit for part in rest if part.complete] == [
-            commit for commit in server.commits if commit.lsn > position.lsn or
-            (position.cut is not None and commit.lsn == position.lsn)
+            commit
+            for commit in server.commits
+            if commit.lsn > position.lsn or (position.cut is not None and commit.lsn == position.lsn)
         ]
 
 
@@ -164,4 +173,3 @@ def test_a_range_that_ends_before_it_begins_is_not_read() -> None:
 def test_the_model_writes_what_the_merger_is_to_match() -> None:
     written = {change[1] for seed in range(9) for _, _, change in history(Random(seed)).expected}
     assert written == {"c", "u", "d"}
-    assert change_model.TABLES == tuple(sorted(change_model.TABLES))

@@ -1,4 +1,4 @@
-"""The statements of a poll; what SQLite can read of them, it runs: bytes and NULL have the same order there."""
+"""The statements of a poll.  SQLite runs the pages: bytes and NULL have the same order there."""
 
 import re
 import sqlite3
@@ -44,7 +44,9 @@ def test_a_page_has_the_rows_behind_any_place_in_the_order_of_the_index(seed: in
             database.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", rows)
             for after in [next_lsn(ZERO), *(key for key, _, _ in everything)]:
                 request = PageRequest(table, after, upto, random.randint(1, 9))
-                found = database.execute(sqlite_of(page_sql.page(None, request, ChangeTable(table, "x", "c"))))
+                found = database.execute(
+                    sqlite_of(page_sql.page(None, request, ChangeTable(table, "x", "c")))
+                )
                 keys = [row_key(row[0], RowPlace(row[1], row[2], table, row[3])) for row in found]
                 assert keys == [row[0] for row in server.page(request)[0]]
 
@@ -78,7 +80,9 @@ def test_the_next_commits_begin_behind_our_place_or_with_it() -> None:
     assert " >= 0x" in page_sql.commits_after(None, lsn(1), 500, with_it=True)
 
 
-@pytest.mark.parametrize("option", ["XACT_ABORT ON", "LOCK_TIMEOUT", "DEADLOCK_PRIORITY LOW", "TEXTSIZE 2147483647"])
+@pytest.mark.parametrize(
+    "option", ["XACT_ABORT ON", "LOCK_TIMEOUT", "DEADLOCK_PRIORITY LOW", "TEXTSIZE 2147483647"]
+)
 def test_a_session_leaves_nothing_open_and_gives_way(option: str) -> None:
     assert option in page_sql.SESSION
 
@@ -88,5 +92,7 @@ def test_a_position_inside_a_commit_asks_for_its_rest() -> None:
     made = page_sql.page(None, PageRequest(7, at.behind, lsn(9), 4), ChangeTable(7, "x", ()))
     assert "__$command_id = 1 AND" in made
     assert "__$operation > 4" in made
-    whole = page_sql.page(None, PageRequest(7, SqlServerPosition(1, lsn(5)).behind, lsn(9), 4), ChangeTable(7, "x", ()))
+    whole = page_sql.page(
+        None, PageRequest(7, SqlServerPosition(1, lsn(5)).behind, lsn(9), 4), ChangeTable(7, "x", ())
+    )
     assert "WHERE __$start_lsn >= 0x00000000000000000006 AND" in whole

@@ -58,7 +58,9 @@ def test_an_lsn_is_read_as_the_server_and_as_our_offsets_write_it(value: bytes) 
     assert parse_lsn(lsn_text(value)) == parse_lsn(value.hex()) == parse_lsn(value.hex().upper()) == value
 
 
-@pytest.mark.parametrize("text", ["", "0x0000002a000001f80003", "2a:1f8:3", "00" * 11, "gg" * 10, " " + "00" * 10])
+@pytest.mark.parametrize(
+    "text", ["", "0x0000002a000001f80003", "2a:1f8:3", "00" * 11, "gg" * 10, " " + "00" * 10]
+)
 def test_what_is_not_an_lsn_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="20 hexadecimal digits"):
         parse_lsn(text)
@@ -83,7 +85,9 @@ def test_the_next_lsn_is_the_lowest_above() -> None:
 
 
 @given(LSNS, PLACES, LSNS, PLACES)
-def test_keys_are_ordered_as_the_index_with_null_first(a: bytes, one: RowPlace, b: bytes, two: RowPlace) -> None:
+def test_keys_are_ordered_as_the_index_with_null_first(
+    a: bytes, one: RowPlace, b: bytes, two: RowPlace
+) -> None:
     def index(commit: bytes, place: RowPlace) -> tuple[object, ...]:
         command = -1 if place.command is None else place.command
         return commit, command, place.seqval, place.table, place.operation
@@ -103,7 +107,12 @@ def test_each_table_continues_behind_a_place_in_another(commit: bytes, at: RowPl
 @given(POSITIONS)
 def test_a_saved_position_is_read_back_with_all_of_it(position: SqlServerPosition) -> None:
     read = position_of(json.loads(json.dumps(position.saved())))
-    assert (read, read.cut, read.ddl, read.identity) == (position, position.cut, position.ddl, position.identity)
+    assert (read, read.cut, read.ddl, read.identity) == (
+        position,
+        position.cut,
+        position.ddl,
+        position.identity,
+    )
     assert read.instances == position.instances
 
 
@@ -170,11 +179,15 @@ def test_a_position_in_another_form_is_refused_without_its_content(
     assert isinstance(inside, dict)
     cut = {**inside, **{name: value for name, value in change.items() if name in inside}}
     with pytest.raises(Definite, match=reason) as caught:
-        position_of({**saved, "cut": cut, **{name: value for name, value in change.items() if name not in inside}})
+        position_of(
+            {**saved, "cut": cut, **{name: value for name, value in change.items() if name not in inside}}
+        )
     assert caught.value.code == "sqlserver.position_unreadable"
 
 
-@pytest.mark.parametrize("wrong", [{"done": 3}, {"cut": CUT.cut}, {"cut": CUT.cut, "done": 0}, {"lsn": b"short"}])
+@pytest.mark.parametrize(
+    "wrong", [{"done": 3}, {"cut": CUT.cut}, {"cut": CUT.cut, "done": 0}, {"lsn": b"short"}]
+)
 def test_a_place_is_behind_a_row_or_behind_a_commit(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="behind"):
         replace(SqlServerPosition(1, lsn(7)), **wrong)  # type: ignore[arg-type]

@@ -1,0 +1,6 @@
+"""The preflight: what prevents a run, each with the SQL that solves it.
+
+check_rules   all findings, and the statements that repair
+check_server  when each of them applies
+grants        the rights of a pipeline's login, and the proof that it has them
+"""
