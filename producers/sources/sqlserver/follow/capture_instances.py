@@ -90,10 +90,12 @@ def enable_sql(
 
 def disable_sql(table: TableId, instance: str) -> str:
     """Write the statement that drops a capture instance with its change table."""
-    return (
-        f"EXEC {identifier(table.database)}.sys.sp_cdc_disable_table"
-        f" @source_schema = {literal(table.schema)}, @source_name = {literal(table.name)}, @capture_instance = {literal(instance)};"
+    said = (
+        f"@source_schema = {literal(table.schema)}",
+        f"@source_name = {literal(table.name)}",
+        f"@capture_instance = {literal(instance)}",
     )
+    return f"EXEC {identifier(table.database)}.sys.sp_cdc_disable_table {', '.join(said)};"
 
 
 def _text(value: str | None) -> str:

@@ -190,6 +190,6 @@ _READERS: Final[Mapping[str, Callable[[WireType, bytes], object]]] = MappingProx
         "uniqueidentifier": lambda _, cell: str(UUID(bytes_le=cell)),
         **dict.fromkeys(("nchar", "nvarchar", "ntext", "xml"), _wide_text),
         **dict.fromkeys(("char", "varchar", "text"), _coded_text),
-        "sql_variant": lambda wire, cell: text_of(wire, cell),
+        "sql_variant": text_of,
     }
 )
