@@ -3,7 +3,9 @@
     saved position + the database as it is now  ->  where to begin, or why that is not possible
 
 LSNs mean something in one log only.  A database that was restored, or a copy, has other transactions at the
-same LSNs: its changes would be taken for old ones, or old ones for new.  So whatever makes the log another
+same LSNs: its changes would be taken for old ones, or old ones for new.  The server's ids say which log it is
+where we may see them; and the log that we have read has our last commit at its LSN, also after a failover of
+which the ids show nothing.  So whatever makes the log another
 one is an error here; a new epoch begins only when the operator, or `snapshot.mode`, says so.
 """
 
@@ -40,7 +42,8 @@ DATABASE_FOREIGN = define(
 HISTORY_FORKED = define(
     "sqlserver.history_forked",
     Definite,
-    "{database} was restored since the stored position: its log has another history now",
+    "{database} was restored, or failed over with a loss, since the stored position: its log has another"
+    " history now",
     hint=f"start over: {_ANEW}",
 )
 LOG_BEHIND = define(
@@ -77,6 +80,8 @@ class DatabaseState:
     identity: DatabaseIdentity
     newest: Lsn | None  # of cdc.lsn_time_mapping; None: it is empty
     instances: Sequence[CaptureInstance]
+    oldest: Lsn | None = None  # of the same table, which the cleanup job shortens
+    transaction: bytes | None = None  # the commit at our place; None: none is listed there
     secondary: bool = False
 
 
@@ -116,3 +121,6 @@ def _same_log(saved: SqlServerPosition, found: DatabaseState) -> None:
     if found.newest is not None and found.newest < saved.lsn and saved.lsn not in starts:
         error = REPLICA_BEHIND if found.secondary else LOG_BEHIND
         raise error(database=found.name, position=lsn_text(saved.lsn), end=lsn_text(found.newest))
+    listed = found.oldest is not None and found.oldest <= saved.lsn
+    if saved.transaction is not None and listed and saved.transaction != found.transaction:
+        raise HISTORY_FORKED(database=found.name)

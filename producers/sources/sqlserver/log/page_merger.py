@@ -51,11 +51,16 @@ _KEY = itemgetter(0)
 
 
 class LoggedCommit(NamedTuple):
-    """A row of `cdc.lsn_time_mapping`; without a transaction it only says how far the log was read."""
+    """A row of `cdc.lsn_time_mapping`."""
 
     lsn: Lsn
     committed_us: int
-    transaction: bytes  # tran_id; zeros: none
+    transaction: bytes  # tran_id
+
+    @property
+    def quiet(self) -> bool:
+        """Whether it only says how far the log was read: no transaction has the id 0."""
+        return not any(self.transaction)
 
 
 # change table, op ("c", "u" or "d"), place, update mask, image before, image after

@@ -22,6 +22,8 @@ SESSION: Final = (
     "SET NOCOUNT ON; SET XACT_ABORT ON; SET TEXTSIZE 2147483647; SET DEADLOCK_PRIORITY LOW;"
     " SET LOCK_TIMEOUT 10000; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;"
 )
+_ZONED: Final = "tran_end_time AT TIME ZONE CURRENT_TIMEZONE_ID()"
+_OFFSET: Final = "TODATETIMEOFFSET(tran_end_time, DATEPART(TZOFFSET, SYSDATETIMEOFFSET()))"
 _ORDER: Final = ("__$start_lsn", "__$command_id", "__$seqval", "__$operation")
 
 
@@ -34,11 +36,17 @@ class ChangeTable(NamedTuple):
     numbered: bool = True  # whether it has __$command_id; servers had none before the updates of 2016
 
 
-def commits_after(database: str | None, lsn: Lsn, most: int, *, with_it: bool = False) -> str:
-    """Select the next commits; `with_it`: from the one at `lsn` on, because we stopped inside it."""
-    sign = ">=" if with_it else ">"
+def commits_after(
+    database: str | None, lsn: Lsn, most: int, *, with_it: bool = False, zoned: bool = False
+) -> str:
+    """Select the next commits; `with_it`: from the one at `lsn` on, because we stopped inside it.
+
+    Commits have the server's local time.  `zoned`: the server knows its zone by name (SQL Server 2022,
+    Azure), and so the offset of each day; others know only the offset of today.
+    """
+    sign, time = ">=" if with_it else ">", _ZONED if zoned else _OFFSET
     return (
-        f"SELECT TOP ({most}) start_lsn, tran_end_time, tran_id"  # noqa: S608 - a quoted name, and bytes
+        f"SELECT TOP ({most}) start_lsn, {time}, tran_id"  # noqa: S608 - a quoted name, and bytes
         f" FROM {system_name(database, 'cdc.lsn_time_mapping')}"
         f" WHERE start_lsn {sign} {binary_literal(lsn)} ORDER BY start_lsn;"
     )

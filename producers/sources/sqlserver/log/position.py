@@ -65,6 +65,8 @@ class SqlServerPosition:
     done: int = WHOLE
     cut: RowPlace | None = field(default=None, compare=False)
     """The last row that was published; None: the commit is whole."""
+    transaction: bytes | None = field(default=None, compare=False)
+    """The commit's `tran_id`, by which its log is known again; None: the place is not of a listed commit."""
     identity: DatabaseIdentity | None = field(default=None, compare=False)
     ddl: Lsn = field(default=ZERO, compare=False)
     """The last entry of `cdc.ddl_history` that was looked at."""
@@ -108,6 +110,8 @@ class SqlServerPosition:
                 "object": table,
                 "ordinal": self.done,
             }
+        if self.transaction is not None:
+            made["transaction"] = self.transaction.hex()
         if self.identity is not None:
             made["identity"] = self.identity._asdict()
         if self.ddl != ZERO:
@@ -128,6 +132,7 @@ def position_of(saved: Saved) -> SqlServerPosition:
             _commit(saved),
             done,
             cut,
+            _bytes(saved, "transaction") if "transaction" in saved else None,
             _identity(saved["identity"]) if "identity" in saved else None,
             _lsn(saved, "ddl") if "ddl" in saved else ZERO,
             _instances(saved.get("instances", {})),
@@ -190,6 +195,13 @@ def _parsed(text: str, name: str) -> Lsn:
         return parse_lsn(text)
     except ValueError:
         raise _FormError(f"{name} is not an LSN") from None
+
+
+def _bytes(saved: Mapping[str, Json], name: str) -> bytes:
+    try:
+        return bytes.fromhex(_text(saved, name))
+    except ValueError:
+        raise _FormError(f"{name} is not hexadecimal") from None
 
 
 def _number(saved: Mapping[str, Json], name: str) -> int:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.unit.producers.sqlserver.change_model import lsn
 from tests.unit.producers.sqlserver.test_handover import ADDED, COLUMNS, NEW, OLD, TABLE
+from wrackline.producers.sources.sqlserver.check import facts_sql
 from wrackline.producers.sources.sqlserver.check.check_server import (
     DatabaseFacts,
     SqlServerFacts,
@@ -166,3 +167,18 @@ def test_an_error_of_the_server_has_somebody_who_acts(
     assert ("secret" in str(error)) == (
         code in {"object_missing", "right_missing", "database_unready"} or not number
     )
+
+
+def test_a_check_asks_each_database_by_its_name() -> None:
+    for made in (
+        facts_sql.jobs("a]b"),
+        facts_sql.newest_age("a]b"),
+        facts_sql.unnumbered("a]b"),
+        facts_sql.columns("a]b"),
+    ):
+        assert "[a]]b]." in made
+        assert made.count(" FROM ") == made.count(" FROM [a]]b].")
+    assert facts_sql.columns(None).count(" sys.") == 3
+    assert "dm_server_services" in facts_sql.AGENT
+    assert "EngineEdition" in facts_sql.SERVER
+    assert "max text repl size (B)" in facts_sql.REPLICATED_SIZE

@@ -170,6 +170,17 @@ def test_a_range_that_ends_before_it_begins_is_not_read() -> None:
     assert merger.done
 
 
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS)
+def test_a_quiet_log_still_moves(seed: int) -> None:
+    """DBZ-2582, flink-cdc #2853: a row without a transaction is handed out as a place without changes."""
+    server = history(Random(seed))
+    parts, _ = read(server)
+    quiet = [part for part in parts if part.commit.quiet]
+    assert all(part.complete and not part.changes for part in quiet)
+    assert [part.commit for part in quiet] == [one for one in server.commits if one.transaction == bytes(10)]
+
+
 def test_the_model_writes_what_the_merger_is_to_match() -> None:
     written = {change[1] for seed in range(9) for _, _, change in history(Random(seed)).expected}
     assert written == {"c", "u", "d"}

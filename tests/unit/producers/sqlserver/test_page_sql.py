@@ -74,10 +74,19 @@ def test_a_poll_is_one_batch_that_ends_with_its_proof() -> None:
 
 def test_the_next_commits_begin_behind_our_place_or_with_it() -> None:
     assert page_sql.commits_after("db", lsn(1), 500) == (
-        "SELECT TOP (500) start_lsn, tran_end_time, tran_id FROM [db].cdc.lsn_time_mapping"
+        "SELECT TOP (500) start_lsn,"
+        " TODATETIMEOFFSET(tran_end_time, DATEPART(TZOFFSET, SYSDATETIMEOFFSET())), tran_id"
+        " FROM [db].cdc.lsn_time_mapping"
         " WHERE start_lsn > 0x00000000000000000001 ORDER BY start_lsn;"
     )
     assert " >= 0x" in page_sql.commits_after(None, lsn(1), 500, with_it=True)
+
+
+def test_a_commit_s_time_has_the_zone_of_its_day_where_the_server_knows_it() -> None:
+    """DBZ-6388: local times of a winter that are read in summer."""
+    assert "tran_end_time AT TIME ZONE CURRENT_TIMEZONE_ID()," in page_sql.commits_after(
+        None, lsn(1), 5, zoned=True
+    )
 
 
 @pytest.mark.parametrize(

@@ -34,11 +34,12 @@ LSNS = st.binary(min_size=10, max_size=10)
 NUMBERS = st.integers(0, 2**31 - 1)
 PLACES = st.builds(RowPlace, st.none() | st.integers(0, 2**31 - 1), LSNS, NUMBERS, st.integers(1, 4))
 POSITIONS = st.builds(
-    lambda epoch, lsn, cut, done, instances, ddl: SqlServerPosition(
+    lambda epoch, lsn, cut, done, transaction, instances, ddl: SqlServerPosition(
         epoch,
         lsn,
         WHOLE if cut is None else done,
         cut,
+        transaction,
         DatabaseIdentity("family", "fork", "server/shop"),
         ddl,
         instances,
@@ -47,6 +48,7 @@ POSITIONS = st.builds(
     LSNS.filter(lambda lsn: lsn not in {ZERO, HIGHEST}),
     st.none() | PLACES,
     st.integers(1, 2**32 - 1),
+    st.none() | st.binary(max_size=10),
     st.dictionaries(st.text(), st.builds(FollowedInstance, NUMBERS, LSNS, NUMBERS), max_size=3),
     LSNS,
 )
@@ -113,7 +115,7 @@ def test_a_saved_position_is_read_back_with_all_of_it(position: SqlServerPositio
         position.ddl,
         position.identity,
     )
-    assert read.instances == position.instances
+    assert (read.instances, read.transaction) == (position.instances, position.transaction)
 
 
 @settings(max_examples=30)
@@ -169,6 +171,7 @@ def test_places_inside_a_commit_are_before_its_end() -> None:
         ({"instances": {"a": [-1, "00", 2]}}, "is not a capture instance"),
         ({"instances": {"a": [1, "00", 2]}}, "instances is not an LSN"),
         ({"ddl": "x"}, "ddl is not an LSN"),
+        ({"transaction": "x"}, "transaction is not hexadecimal"),
     ],
 )
 def test_a_position_in_another_form_is_refused_without_its_content(
