@@ -137,52 +137,52 @@ def position_of(saved: Saved) -> SqlServerPosition:
             _lsn(saved, "ddl") if "ddl" in saved else ZERO,
             _instances(saved.get("instances", {})),
         )
-    except _FormError as exc:
+    except _PlaceFormError as exc:
         raise POSITION_UNREADABLE(reason=exc) from None
 
 
-class _FormError(Exception):
+class _PlaceFormError(Exception):
     """Names the field in our own words: its content is not trusted."""
 
 
 def _commit(saved: Saved) -> Lsn:
     lsn = _lsn(saved, "lsn")
     if lsn == HIGHEST or (lsn == ZERO and "cut" in saved):
-        raise _FormError("lsn names no commit")
+        raise _PlaceFormError("lsn names no commit")
     return lsn
 
 
 def _cut(saved: Json) -> tuple[RowPlace, int]:
     if not isinstance(saved, Mapping):
-        raise _FormError("cut is not an object")
+        raise _PlaceFormError("cut is not an object")
     command = None if saved.get("command") is None else _number(saved, "command")
     place = RowPlace(command, _lsn(saved, "seqval"), _number(saved, "object"), _number(saved, "operation"))
     done = _number(saved, "ordinal")
     if not 1 <= done <= ORDINAL_MAX:
-        raise _FormError("ordinal is not the number of a change")
+        raise _PlaceFormError("ordinal is not the number of a change")
     try:
         row_key(ZERO, place)
     except ValueError:
-        raise _FormError("cut is not a place in a change table") from None
+        raise _PlaceFormError("cut is not a place in a change table") from None
     return place, done
 
 
 def _identity(saved: Json) -> DatabaseIdentity:
     if not isinstance(saved, Mapping):
-        raise _FormError("identity is not an object")
+        raise _PlaceFormError("identity is not an object")
     return DatabaseIdentity(_text(saved, "family"), _text(saved, "fork"), _text(saved, "name"))
 
 
 def _instances(saved: Json) -> Mapping[str, FollowedInstance]:
     if not isinstance(saved, Mapping):
-        raise _FormError("instances is not an object")
+        raise _PlaceFormError("instances is not an object")
     made = {}
     for name, one in saved.items():
         match one:
             case [int(number), str(start), int(source)] if is_number(number) and is_number(source):
                 made[name] = FollowedInstance(number, _parsed(start, "instances"), source)
             case _:
-                raise _FormError("instances has something that is not a capture instance")
+                raise _PlaceFormError("instances has something that is not a capture instance")
     return made
 
 
@@ -194,25 +194,25 @@ def _parsed(text: str, name: str) -> Lsn:
     try:
         return parse_lsn(text)
     except ValueError:
-        raise _FormError(f"{name} is not an LSN") from None
+        raise _PlaceFormError(f"{name} is not an LSN") from None
 
 
 def _bytes(saved: Mapping[str, Json], name: str) -> bytes:
     try:
         return bytes.fromhex(_text(saved, name))
     except ValueError:
-        raise _FormError(f"{name} is not hexadecimal") from None
+        raise _PlaceFormError(f"{name} is not hexadecimal") from None
 
 
 def _number(saved: Mapping[str, Json], name: str) -> int:
     value = saved.get(name)
     if not is_number(value):
-        raise _FormError(f"{name} is not a whole number of 0 or more")
+        raise _PlaceFormError(f"{name} is not a whole number of 0 or more")
     return value
 
 
 def _text(saved: Mapping[str, Json], name: str) -> str:
     value = saved.get(name)
     if not isinstance(value, str):
-        raise _FormError(f"{name} is not text")
+        raise _PlaceFormError(f"{name} is not text")
     return value

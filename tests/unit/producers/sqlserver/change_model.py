@@ -1,5 +1,6 @@
 """Change tables as a server keeps them, in memory: written commit by commit, read page by page."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -43,12 +44,10 @@ class Server:
 
     def page(self, request: PageRequest) -> tuple[list[ChangeRow], bool]:
         """Answer as SELECT TOP does."""
-        found = [
-            row
-            for row in self.rows.get(request.table, ())
-            if request.after < row[0] and row[0][:10] <= request.upto
-        ]
-        return found[: request.most_rows], len(found) >= request.most_rows
+        rows = self.rows.get(request.table, [])
+        first = bisect_right(rows, request.after, key=lambda row: row[0])
+        found = [row for row in rows[first : first + request.most_rows] if row[0][:10] <= request.upto]
+        return found, len(found) >= request.most_rows
 
 
 def history(random: Random, *, commits: int = 12, most: int = 9) -> Server:

@@ -86,6 +86,7 @@ def test_the_next_lsn_is_the_lowest_above() -> None:
         previous_lsn(ZERO)
 
 
+@settings(max_examples=60)
 @given(LSNS, PLACES, LSNS, PLACES)
 def test_keys_are_ordered_as_the_index_with_null_first(
     a: bytes, one: RowPlace, b: bytes, two: RowPlace
@@ -98,6 +99,7 @@ def test_keys_are_ordered_as_the_index_with_null_first(
     assert place_of(row_key(a, one)) == one
 
 
+@settings(max_examples=60)
 @given(LSNS, PLACES, PLACES)
 def test_each_table_continues_behind_a_place_in_another(commit: bytes, at: RowPlace, row: RowPlace) -> None:
     row = row._replace(command=at.command, seqval=at.seqval)  # the only rows that could be mistaken
