@@ -184,7 +184,12 @@ def test_a_variable_that_nothing_reads_would_be_seen() -> None:
 # -- what is not there yet
 
 SOURCE_FOLDERS = {"SQL Server": "sqlserver", "Oracle": "oracle"}
-TARGET_FOLDERS = {"BigQuery": "bigquery", "Snowflake": "snowflake", "Redshift": "redshift", "Spanner": "spanner"}
+TARGET_FOLDERS = {
+    "BigQuery": "bigquery",
+    "Snowflake": "snowflake",
+    "Redshift": "redshift",
+    "Spanner": "spanner",
+}
 
 
 def test_the_changelog_names_each_source_and_target_that_is_missing_and_no_other() -> None:
