@@ -16,7 +16,7 @@ from wrackline.producers.sources.sqlserver.connect.quoting import identifier
 from wrackline.producers.sources.sqlserver.discover.types import SqlServerType, seventh_place
 from wrackline.producers.sources.sqlserver.follow.capture_instances import (
     CapturedColumn,
-    CaptureInstance,
+    CatalogueInstance,
     disable_sql,
     enable_sql,
 )
@@ -98,7 +98,7 @@ def right_findings(
 
 def instance_findings(
     table: TableId,
-    instances: Sequence[CaptureInstance],
+    instances: Sequence[CatalogueInstance],
     columns: Sequence[CapturedColumn],
     unnumbered: Sequence[str] = (),
 ) -> Iterator[Finding]:

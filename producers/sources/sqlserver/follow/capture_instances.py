@@ -23,7 +23,7 @@ class CapturedColumn(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class CaptureInstance:
+class CatalogueInstance:
     """One capture instance; `object_id` is its change table's."""
 
     name: str
@@ -68,7 +68,7 @@ def columns_sql(database: str | None) -> str:
 
 def enable_sql(
     table: TableId,
-    like: CaptureInstance | None = None,
+    like: CatalogueInstance | None = None,
     name: str | None = None,
     added: Sequence[str] = (),
 ) -> str:

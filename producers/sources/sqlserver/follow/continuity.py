@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier
-from wrackline.producers.sources.sqlserver.follow.capture_instances import CaptureInstance
+from wrackline.producers.sources.sqlserver.follow.capture_instances import CatalogueInstance
 from wrackline.producers.sources.sqlserver.log.lsn import ZERO, Lsn, lsn_text
 from wrackline.producers.sources.sqlserver.log.position import (
     DatabaseIdentity,
@@ -79,7 +79,7 @@ class DatabaseState:
     name: str
     identity: DatabaseIdentity
     newest: Lsn | None  # of cdc.lsn_time_mapping; None: it is empty
-    instances: Sequence[CaptureInstance]
+    instances: Sequence[CatalogueInstance]
     oldest: Lsn | None = None  # of the same table, which the cleanup job shortens
     transaction: bytes | None = None  # the commit at our place; None: none is listed there
     secondary: bool = False
@@ -103,7 +103,7 @@ def renewed_position(saved: SqlServerPosition, found: DatabaseState) -> SqlServe
     return replace(resume_position(None, found), epoch=saved.epoch + 1)
 
 
-def followed_instances(instances: Iterable[CaptureInstance]) -> dict[str, FollowedInstance]:
+def followed_instances(instances: Iterable[CatalogueInstance]) -> dict[str, FollowedInstance]:
     """Return what a position keeps of them."""
     return {one.name: kept for one in instances if (kept := one.followed) is not None}
 

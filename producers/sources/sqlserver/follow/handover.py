@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier
-from wrackline.producers.sources.sqlserver.follow.capture_instances import CaptureInstance, enable_sql
+from wrackline.producers.sources.sqlserver.follow.capture_instances import CatalogueInstance, enable_sql
 from wrackline.producers.sources.sqlserver.log.change_rows import RowKey
 from wrackline.producers.sources.sqlserver.log.lsn import Lsn, lsn_text, next_lsn
 from wrackline.producers.sources.sqlserver.log.page_merger import TableRange
@@ -51,18 +51,18 @@ NOT_CAPTURED = define(
 class InstancePart(NamedTuple):
     """What is read from an instance: commits above the first LSN, up to the second; None: without end."""
 
-    instance: CaptureInstance
+    instance: CatalogueInstance
     above: Lsn
     upto: Lsn | None
 
 
-def in_order(instances: Sequence[CaptureInstance]) -> list[tuple[Lsn, CaptureInstance]]:
+def in_order(instances: Sequence[CatalogueInstance]) -> list[tuple[Lsn, CatalogueInstance]]:
     """Return a table's instances that can be read, the oldest first, each with its start."""
     begun = [(one.start_lsn, one) for one in instances if one.start_lsn is not None]
     return sorted(begun, key=lambda pair: (pair[0], pair[1].created, pair[1].object_id))
 
 
-def parts_behind(instances: Sequence[CaptureInstance], after: Lsn) -> Sequence[InstancePart]:
+def parts_behind(instances: Sequence[CatalogueInstance], after: Lsn) -> Sequence[InstancePart]:
     """Return what is still to be read from each instance of a table, if all up to `after` is out."""
     ordered = in_order(instances)
     made = []
@@ -89,7 +89,7 @@ def ranges(parts: Sequence[InstancePart], behind: RowKey, upto: Lsn) -> Sequence
 
 def lost(
     table: TableId,
-    instances: Sequence[CaptureInstance],
+    instances: Sequence[CatalogueInstance],
     known: Mapping[str, FollowedInstance],
     after: Lsn,
 ) -> WracklineError | None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from wrackline.producers.sources.sqlserver.follow.capture_instances import (
     CapturedColumn,
-    CaptureInstance,
+    CatalogueInstance,
     disable_sql,
     enable_sql,
 )
@@ -36,14 +36,14 @@ class Rotation:
     statement: str | None
 
 
-def missing_columns(newest: CaptureInstance, columns: Sequence[CapturedColumn]) -> tuple[str, ...]:
+def missing_columns(newest: CatalogueInstance, columns: Sequence[CapturedColumn]) -> tuple[str, ...]:
     """Name the columns that were added to the table later; others were left out on purpose."""
     last = max((one.column_id for one in newest.columns), default=0)
     return tuple(one.name for one in columns if one.column_id > last and not one.computed)
 
 
 def next_step(
-    table: TableId, instances: Sequence[CaptureInstance], columns: Sequence[CapturedColumn], confirmed: Lsn
+    table: TableId, instances: Sequence[CatalogueInstance], columns: Sequence[CapturedColumn], confirmed: Lsn
 ) -> Rotation | None:
     """Return what a table needs; None: nothing.  `columns` are the table's, now."""
     ordered = in_order(instances)
@@ -60,7 +60,7 @@ def next_step(
     return Rotation(missing, enable_sql(table, newest, _next_name(newest), missing))
 
 
-def _next_name(instance: CaptureInstance) -> str:
+def _next_name(instance: CatalogueInstance) -> str:
     """Return a name that no other table's instance can have, however long the names of tables are."""
     ours = _OURS.fullmatch(instance.name)
     return f"wrackline_{instance.source}_{int(ours[1]) + 1 if ours else 2}"

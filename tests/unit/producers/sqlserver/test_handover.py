@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.producers.sqlserver.change_model import ALL, lsn
 from wrackline.producers.sources.sqlserver.follow.capture_instances import (
     CapturedColumn,
-    CaptureInstance,
+    CatalogueInstance,
     columns_sql,
     disable_sql,
     enable_sql,
@@ -37,15 +37,15 @@ COLUMNS = (CapturedColumn("id", 1, 1), CapturedColumn("total", 2, 2))
 
 def instance(
     name: str, number: int, start: int | None, created: str = "2026-01-01T00:00:00"
-) -> CaptureInstance:
-    return CaptureInstance(name, number, SOURCE, None if start is None else lsn(start), created, COLUMNS)
+) -> CatalogueInstance:
+    return CatalogueInstance(name, number, SOURCE, None if start is None else lsn(start), created, COLUMNS)
 
 
-def known(*instances: CaptureInstance) -> Mapping[str, FollowedInstance]:
+def known(*instances: CatalogueInstance) -> Mapping[str, FollowedInstance]:
     return {one.name: kept for one in instances if (kept := one.followed) is not None}
 
 
-def rows_of(one: CaptureInstance, commits: Sequence[int], *, first: bool) -> list[ChangeRow]:
+def rows_of(one: CatalogueInstance, commits: Sequence[int], *, first: bool) -> list[ChangeRow]:
     """Two rows a commit; whether a second instance has the commit at its own start, nobody promises."""
     start = int.from_bytes(one.start_lsn or b"", "big")
     return [
@@ -119,7 +119,7 @@ OLD, NEW = instance("a", 7, 10), instance("b", 8, 50)
     ],
 )
 def test_rows_that_nobody_has_any_more_are_named(
-    instances: list[CaptureInstance], before: list[CaptureInstance], after: int, code: str | None
+    instances: list[CatalogueInstance], before: list[CatalogueInstance], after: int, code: str | None
 ) -> None:
     error = lost(TABLE, instances, known(*before), lsn(after))
     assert (error.code if error else None) == code
@@ -160,7 +160,10 @@ CREATE = (
     ],
 )
 def test_a_new_instance_is_made_and_the_old_one_dropped_when_kafka_has_its_rows(
-    instances: list[CaptureInstance], columns: Sequence[CapturedColumn], confirmed: int, statement: str | None
+    instances: list[CatalogueInstance],
+    columns: Sequence[CapturedColumn],
+    confirmed: int,
+    statement: str | None,
 ) -> None:
     step = next_step(TABLE, instances, columns, lsn(confirmed))
     assert ("nothing" if step is None else step.statement) == statement
