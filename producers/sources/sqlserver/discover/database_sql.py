@@ -23,7 +23,7 @@ class DatabaseRow(NamedTuple):
     state: str
     versions: bool  # ALLOW_SNAPSHOT_ISOLATION
     collation: str | None
-    created: str
+    created: str  # as the text of its cell
     server: str
     group: str | None
     family: str | None
@@ -34,7 +34,7 @@ def databases_sql(names: Sequence[str]) -> str:
     """Select the databases; their names are compared by the server, in its own collation."""
     return (
         "SELECT d.name, d.is_cdc_enabled, d.state_desc, CAST(d.snapshot_isolation_state AS bit),"  # noqa: S608
-        " d.collation_name, CONVERT(nvarchar(30), d.create_date, 126), @@SERVERNAME, d.group_database_id,"
+        " d.collation_name, d.create_date, @@SERVERNAME, d.group_database_id,"
         " r.family_guid, r.recovery_fork_guid FROM sys.databases d LEFT JOIN sys.database_recovery_status r"
         f" ON r.database_id = d.database_id WHERE d.name IN ({', '.join(map(literal, names))});"
     )
@@ -44,7 +44,7 @@ def azure_sql() -> str:
     """Do the same on Azure SQL Database, which has neither groups nor recovery forks to be seen."""
     return (
         "SELECT name, is_cdc_enabled, state_desc, CAST(snapshot_isolation_state AS bit), collation_name,"
-        " CONVERT(nvarchar(30), create_date, 126), @@SERVERNAME, NULL, NULL, NULL FROM sys.databases"
+        " create_date, @@SERVERNAME, NULL, NULL, NULL FROM sys.databases"
         " WHERE name = DB_NAME();"
     )
 

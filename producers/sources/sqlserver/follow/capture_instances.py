@@ -30,7 +30,7 @@ class CatalogueInstance:
     object_id: int
     source: int  # the object_id of its table
     start_lsn: Lsn | None  # from here on its change table has all rows; None: the capture job has not begun
-    created: str  # create_date, as ISO text
+    created: str  # create_date, as the text of its cell
     columns: tuple[CapturedColumn, ...] = ()
     role: str | None = None
     net_changes: bool = False
@@ -52,7 +52,7 @@ def instances_sql(database: str | None) -> str:
     )
     return (
         "SELECT c.capture_instance, c.object_id, c.source_object_id, s.name, t.name, c.start_lsn,"  # noqa: S608
-        " CONVERT(nvarchar(30), c.create_date, 126), c.has_drop_pending, c.role_name, c.supports_net_changes,"
+        " c.create_date, c.has_drop_pending, c.role_name, c.supports_net_changes,"
         f" c.index_name, c.filegroup_name FROM {changes} c LEFT JOIN {tables} t ON t.object_id ="
         f" c.source_object_id LEFT JOIN {schemas} s ON s.schema_id = t.schema_id;"
     )
