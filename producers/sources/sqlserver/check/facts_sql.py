@@ -33,8 +33,8 @@ def unnumbered(database: str | None) -> str:
     """List the change tables that are older than `__$command_id`."""
     changes, columns = system_name(database, "cdc.change_tables"), system_name(database, "sys.columns")
     return (
-        f"SELECT c.capture_instance FROM {changes} c WHERE NOT EXISTS (SELECT 1 FROM {columns} k"  # noqa: S608
-        " WHERE k.object_id = c.object_id AND k.name = N'__$command_id');"
+        f"SELECT c.capture_instance FROM {changes} c LEFT JOIN {columns} k ON k.object_id = c.object_id"  # noqa: S608
+        " AND k.name = N'__$command_id' WHERE k.object_id IS NULL;"
     )
 
 

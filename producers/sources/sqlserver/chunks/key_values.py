@@ -32,6 +32,7 @@ _MOMENTS: Final = {
     "datetimeoffset": re.compile(rf"{_DAY} {_CLOCK} ?{_ZONE}"),
     "uniqueidentifier": re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"),
 }
+_WITH_LANGUAGE: Final = frozenset({"datetime", "smalldatetime"})  # which reads only ISO 8601 in any language
 _BITS: Final = {"smallint": 15, "int": 31, "bigint": 63}
 _PLACES: Final = {"money": 4, "smallmoney": 4}
 _CODED: Final = frozenset({"char", "varchar"})
@@ -54,10 +55,11 @@ class SqlServerKeyColumn:
     def literal(self, text: str) -> str:
         """Write a text as a literal of the column's type."""
         name, written = self.type.name, str(self.type)
-        if name in {"datetime", "smalldatetime"}:  # the only types whose texts have a language
-            return f"CONVERT({written}, '{_match(_MOMENTS[name], text).replace(' ', 'T')}', 126)"
         if name in _MOMENTS:
-            return f"CAST('{_match(_MOMENTS[name], text)}' AS {written})"
+            moment = _match(_MOMENTS[name], text)
+            if name in _WITH_LANGUAGE:
+                moment = moment.replace(" ", "T")
+            return f"CAST('{moment}' AS {written})"
         if name in {"binary", "varbinary", "timestamp", "rowversion"}:
             return f"CAST({self._bytes(text)} AS {written})"
         if name in {"nchar", "nvarchar"}:

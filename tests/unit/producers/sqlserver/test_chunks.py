@@ -47,12 +47,12 @@ LITERALS = [
     (
         column("datetime", 8, 23, 3),
         "2026-01-02 03:04:05.997",
-        "CONVERT(datetime, '2026-01-02T03:04:05.997', 126)",
+        "CAST('2026-01-02T03:04:05.997' AS datetime)",
     ),
     (
         column("smalldatetime", 4, 16, 0),
         "2026-01-02 03:04:00",
-        "CONVERT(smalldatetime, '2026-01-02T03:04:00', 126)",
+        "CAST('2026-01-02T03:04:00' AS smalldatetime)",
     ),
     (
         column("datetimeoffset", 10, 34, 7),
