@@ -115,7 +115,7 @@ def _moment(name: str, wire: WireType, cell: bytes) -> tuple[int, int, int]:
 
 
 def _ticks(cell: bytes, scale: int) -> int:
-    return int.from_bytes(cell, "little") * 10 ** (7 - scale)
+    return int.from_bytes(cell, "little") * int(10 ** (7 - scale))
 
 
 def _time_micros(wire: WireType, cell: bytes) -> int:

@@ -46,8 +46,8 @@ def day(year: int, month: int, date: int) -> bytes:
 
 
 def micros(*parts: int) -> int:
-    year, month, day, *clock = parts
-    moment = dt.datetime.combine(dt.date(year, month, day), dt.time(*clock), UTC)
+    year, month, day, hour, minute, second, fraction = (*parts, 0, 0, 0, 0)[:7]
+    moment = dt.datetime(year, month, day, hour, minute, second, fraction, UTC)
     return (moment - dt.datetime(1970, 1, 1, tzinfo=UTC)) // dt.timedelta(microseconds=1)
 
 

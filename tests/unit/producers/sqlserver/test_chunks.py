@@ -25,7 +25,7 @@ NAME = "[shop].[dbo].[Order Details]"
 
 
 def column(name: str, *catalogue: int, collation: str | None = None) -> SqlServerKeyColumn:
-    return SqlServerKeyColumn("k]", of_catalogue(name, *catalogue), nullable=False, collation=collation)  # type: ignore[arg-type]
+    return SqlServerKeyColumn("k]", of_catalogue(name, *catalogue), nullable=False, collation=collation)
 
 
 LITERALS = [
