@@ -67,12 +67,12 @@ def history(random: Random, *, commits: int = 12, most: int = 9) -> Server:
 def write(server: Server, random: Random, commit: Lsn, count: int) -> None:
     """Write one commit; `__$command_id` rises over all tables, `__$seqval` does not have to."""
     made: list[Change] = []
-    command: int | None = None if random.random() < 0.2 else 0
+    command = 0
     for _ in range(count):
         table = random.choice(TABLES)
-        if command is not None:
-            command += random.choice((0, 1))
-        made += statement(server, random, commit, table, command, len(made))
+        command += random.choice((0, 1))
+        numbered = random.random() < 0.8  # rows are not, where the server did not know the column yet
+        made += statement(server, random, commit, table, command if numbered else None, len(made))
     made.sort(key=lambda change: change[2])
     server.expected += [(commit, ordinal, change) for ordinal, change in enumerate(made)]
 
@@ -83,8 +83,9 @@ def statement(
     seqval = lsn(10_000 + number * 7)
     image, other = random.randbytes(random.randint(0, 40)), random.randbytes(5)
 
-    def row(operation: int, image: bytes, at: bytes = seqval) -> bytes:
-        key = row_key(commit, RowPlace(command, at, table, operation))
+    def row(operation: int, image: bytes, at: bytes = seqval, later: int = 0) -> bytes:
+        place = RowPlace(None if command is None else command + later, at, table, operation)
+        key = row_key(commit, place)
         server.rows[table].append((key, ALL, image))
         return key
 
@@ -97,7 +98,7 @@ def statement(
         case "p":  # a deferred update of one row: both rows have one seqval
             return [
                 (table, "d", row(DELETE, other), ALL, other, None),
-                (table, "c", row(INSERT, image), ALL, None, image),
+                (table, "c", row(INSERT, image, later=random.choice((0, 1))), ALL, None, image),
             ]
         case "q":  # of many rows: all deletes, then all inserts
             seqvals = [lsn(10_000 + number * 7 + more) for more in range(4)]

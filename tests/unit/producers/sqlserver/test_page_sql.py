@@ -89,6 +89,13 @@ def test_a_commit_s_time_has_the_zone_of_its_day_where_the_server_knows_it() -> 
     )
 
 
+@pytest.mark.parametrize(("table", "operation"), [(6, 4), (7, 3), (8, 0)])
+def test_a_place_in_one_table_is_one_between_the_rows_of_the_others(table: int, operation: int) -> None:
+    after = row_key(lsn(5), RowPlace(1, lsn(3), 7, 3))
+    made = page_sql.page(None, PageRequest(table, after, lsn(9), 4), ChangeTable(table, "x", ()))
+    assert f"__$operation > {operation})" in made
+
+
 @pytest.mark.parametrize(
     "option", ["XACT_ABORT ON", "LOCK_TIMEOUT", "DEADLOCK_PRIORITY LOW", "TEXTSIZE 2147483647"]
 )
@@ -99,8 +106,8 @@ def test_a_session_leaves_nothing_open_and_gives_way(option: str) -> None:
 def test_a_position_inside_a_commit_asks_for_its_rest() -> None:
     at = SqlServerPosition(1, lsn(5), 3, RowPlace(1, lsn(2), 7, 4))
     made = page_sql.page(None, PageRequest(7, at.behind, lsn(9), 4), ChangeTable(7, "x", ()))
-    assert "__$command_id = 1 AND" in made
-    assert "__$operation > 4" in made
+    row = f"__$seqval > 0x{lsn(2).hex()} OR __$seqval = 0x{lsn(2).hex()} AND __$operation > 4"
+    assert f"(__$command_id > 1 OR __$command_id = 1 AND ({row}))" in made
     whole = page_sql.page(
         None, PageRequest(7, SqlServerPosition(1, lsn(5)).behind, lsn(9), 4), ChangeTable(7, "x", ())
     )
