@@ -161,9 +161,10 @@ def test_a_condition_names_columns_in_any_capitals_that_only_one_has() -> None:
         where(TABLE, "X = 1 AND x = 2", columns, published)
         == "([X] = CAST(1 AS int) AND [x] = CAST(2 AS int))"
     )
-    for text, code in (("b = 1", "column"), ("a = 'x'", "value")):
+    alike = {"Xx", "xX"}
+    for text, code in (("b = 1", "column"), ("xx = 1", "column"), ("a = 'x'", "value")):
         with pytest.raises(OperatorNeeded) as caught:
-            where(TABLE, text, columns, published)
+            where(TABLE, text, columns, (*published, *alike))
         assert caught.value.code == f"sqlserver.condition_{code}"
 
 

@@ -45,7 +45,7 @@ def known(*instances: CatalogueInstance) -> Mapping[str, FollowedInstance]:
     return {one.name: kept for one in instances if (kept := one.followed) is not None}
 
 
-def rows_of(one: CatalogueInstance, commits: Sequence[int], *, first: bool) -> list[ChangeRow]:
+def rows_of(one: CatalogueInstance, commits: Sequence[int], *, at_start: bool) -> list[ChangeRow]:
     """Two rows a commit; whether a second instance has the commit at its own start, nobody promises."""
     start = int.from_bytes(one.start_lsn or b"", "big")
     return [
@@ -55,7 +55,7 @@ def rows_of(one: CatalogueInstance, commits: Sequence[int], *, first: bool) -> l
             b"%d/%d" % (commit, number),
         )
         for commit in commits
-        if commit > start or (first and commit == start)
+        if commit > start or (at_start and commit == start)
         for number in (1, 2)
     ]
 
@@ -70,7 +70,10 @@ def test_each_commit_is_read_once_whatever_the_place_and_the_starts(seed: int) -
     if newer.start_lsn == older.start_lsn:  # T-Q02: the one that was made later is the newer
         newer = replace(newer, created="2027-01-01")
     older, newer = sorted((older, newer), key=lambda one: (one.start_lsn, one.created))
-    tables = {one.object_id: rows_of(one, commits, first=one is older) for one in (older, newer)}
+    tables = {
+        one.object_id: rows_of(one, commits, at_start=one is older or random.random() < 0.5)
+        for one in (older, newer)
+    }
     at = SqlServerPosition(1, lsn(random.randint(9, 30)))
     if random.random() < 0.5:  # inside a commit, behind its first row, from whichever instance it came
         commit = random.choice(commits)
@@ -105,6 +108,7 @@ OLD, NEW = instance("a", 7, 10), instance("b", 8, 50)
         ([replace(OLD, start_lsn=lsn(30))], [OLD], 5, "sqlserver.cleaned_away"),  # it was fresh, and had rows
         ([replace(OLD, start_lsn=lsn(45)), NEW], [OLD, NEW], 40, "sqlserver.cleaned_away"),
         ([replace(NEW, start_lsn=lsn(55))], [OLD, NEW], 40, "sqlserver.instance_gone"),
+        ([replace(NEW, start_lsn=lsn(62))], [OLD, NEW], 60, "sqlserver.cleaned_away"),
         ([OLD], [OLD, NEW], 60, None),  # somebody dropped the newer; the older has all rows too
         ([NEW], [OLD, NEW], 5, "sqlserver.instance_gone"),
         ([NEW], [OLD], 40, "sqlserver.instance_gone"),  # dropped and made again while we were away
