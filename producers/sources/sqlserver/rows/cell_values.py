@@ -28,6 +28,7 @@ Reader = Callable[[bytes], object]
 _DAY_TICKS: Final = 24 * 60 * 60 * 10**7  # a tick is 100 ns
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _FROM_1900: Final = date(1900, 1, 1).toordinal() - 1  # days are counted from the first of year 1
+_VARIANT: Final = 0x62
 _TIMES: Final = frozenset({"datetime", "smalldatetime", "datetime2", "datetimeoffset"})
 
 
@@ -153,12 +154,12 @@ def _shortest(cell: bytes) -> str:
     """Return the fewest digits that give the same four bytes."""
     (number,) = struct.unpack("<f", cell)
     made = (float(f"{number:.{digits}g}") for digits in range(6, 10))
-    return str(next(one for one in made if struct.pack("<f", one) == cell))
+    return str(next((one for one in made if struct.pack("<f", one) == cell), number))
 
 
 def _inner(cell: bytes) -> tuple[WireType, bytes]:
     """Take a sql_variant apart: the type inside, the length of what it needs, what it needs, the value."""
-    if len(cell) < 2 or len(cell) < 2 + cell[1]:
+    if len(cell) < 2 or len(cell) < 2 + cell[1] or cell[0] == _VARIANT:
         raise Unfit("it is not a sql_variant")
     token, needs, value = cell[0], cell[2 : 2 + cell[1]], cell[2 + cell[1] :]
     if token in {0xA7, 0xAF, 0xE7, 0xEF}:
