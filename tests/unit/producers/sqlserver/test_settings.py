@@ -92,6 +92,5 @@ def test_a_setting_of_debezium_for_a_function_is_named() -> None:
 
 
 def test_by_default_the_server_must_prove_its_identity() -> None:
-    """A-DRIVER-09."""
     defaults = {one.name: one.default for one in SETTINGS.settings}
     assert (defaults["driver.encrypt"], defaults["driver.trustServerCertificate"]) == ("true", "false")
