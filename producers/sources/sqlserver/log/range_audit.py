@@ -1,7 +1,7 @@
 """Counts again what was handed out, so that a wrong assumption is loud and not silent for ever.  Pure.
 
     a poll:  commits above A ... up to B, so many rows of each change table
-    later:   SELECT COUNT_BIG(*) of each, in the same range     more rows: they came late, and nobody read them
+    later:   SELECT COUNT_BIG(*) of each, in the same range   more rows: they came late, and nobody read them
 
 The source reads commits up to the newest that `cdc.lsn_time_mapping` lists, and relies on two things that no
 document promises: that a listed commit has all of its rows, and that none is listed below one that was seen.

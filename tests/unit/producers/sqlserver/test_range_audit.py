@@ -46,8 +46,11 @@ def test_what_was_read_is_what_is_there_from_any_place_on(seed: int) -> None:
 def test_a_row_that_comes_late_is_found(seed: int) -> None:
     random = Random(seed)
     server = history(random)
-    audit, asked = audited(server, SqlServerPosition(1, ZERO))
-    table, commit = random.choice(TABLES), random.choice(server.commits).lsn
+    places = [one for one in positions(read(server)[0]) if one.lsn < server.commits[-1].lsn]
+    position = random.choice([SqlServerPosition(1, ZERO), *places])
+    audit, asked = audited(server, position)
+    table = random.choice(TABLES)
+    commit = random.choice([one.lsn for one in server.commits if one.lsn > position.lsn])
     server.rows[table].append((row_key(commit, RowPlace(9, lsn(1), table, INSERT)), ALL, b""))
     with pytest.raises(Definite) as caught:
         audit.compare(asked, [count(server, one) for one in asked])
