@@ -2,7 +2,7 @@
 
 In: a side, which is sources or targets, and a name.  Out: the plug-in, or an error that says what to do.
 
-    ours     a folder of the side's package, and no list names it
+    ours     a folder of the side's package that offers PLUGIN, and no list names it
     others   an entry point of an installed package, in the group `wrackline.sources` or `wrackline.targets`
 
 The name must be that of a folder or an entry point, so a setting can't import anything else.  A plug-in of
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
@@ -123,9 +124,16 @@ class OthersPlugin:
         return partial(code, **names, **more)
 
 
+@cache  # a page of each folder is read
 def list_folders(side: PluginSide) -> tuple[str, ...]:
-    """Name the plug-ins of ours, in alphabetical order."""
-    return tuple(sorted(found.name for found in iter_modules(side.package.__path__) if found.ispkg))
+    """Name the plug-ins of ours, in alphabetical order; a folder that offers no PLUGIN is being built."""
+    found = {
+        one.name
+        for top in side.package.__path__
+        for one in iter_modules([top])
+        if one.ispkg and "PLUGIN" in (Path(top) / one.name / "__init__.py").read_text()
+    }
+    return tuple(sorted(found))
 
 
 @cache  # looking through all installed packages takes some milliseconds

@@ -17,6 +17,7 @@ from wrackline.producers.sources.mysql.events.gtids import MariaDbGtids, MySqlGt
 from wrackline.producers.sources.mysql.log import position as of_mysql
 from wrackline.producers.sources.postgres.discover import ddl_messages
 from wrackline.producers.sources.postgres.log import position as of_postgres
+from wrackline.producers.sources.sqlserver.log import position as of_sqlserver
 from wrackline.schemas.kafka import offsets_records
 
 _PLACE = offsets_records.RecordPlace("t", 0, 7)
@@ -67,6 +68,15 @@ def mysql_position(data: bytes) -> None:
     if read is not None:
         position = of_mysql.position_of(read)
         if of_mysql.position_of(position.saved()) != position:
+            raise AssertionError("written differently")
+
+
+def sqlserver_position(data: bytes) -> None:
+    """A position as JSON; where the log continues behind it is a place too."""
+    read = _document(data)
+    if read is not None:
+        position = of_sqlserver.position_of(read)
+        if of_sqlserver.position_of(position.saved()) != position or not position.behind > position.passed:
             raise AssertionError("written differently")
 
 

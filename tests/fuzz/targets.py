@@ -9,6 +9,8 @@ from tests.fixtures.pgoutput import insert
 from tests.fixtures.rows_events import PARTIAL_UPDATE, WRITE, image, rows_event, sized
 from tests.fuzz import stored
 from wrackline.producers.contract.steps import RowChange
+from wrackline.producers.rows.python_rows import form_of
+from wrackline.producers.rows.row_events import BROKEN
 from wrackline.producers.sources.mysql.discover.shapes import MySqlShapes
 from wrackline.producers.sources.mysql.events import table_map
 from wrackline.producers.sources.mysql.events import wire_types as wire
@@ -21,6 +23,8 @@ from wrackline.producers.sources.mysql.rows.images import Images
 from wrackline.producers.sources.mysql.rows.rows import MySqlRowDecoder as MySqlRows
 from wrackline.producers.sources.postgres.rows import messages
 from wrackline.producers.sources.postgres.rows.rows import PgRowDecoder as PostgresRows
+from wrackline.producers.sources.sqlserver.discover.types import WireType, column_type, of_wire
+from wrackline.producers.sources.sqlserver.rows.cell_values import reader_of
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.events.frame import Frame
 from wrackline.schemas.events.projection import project_all
@@ -45,6 +49,10 @@ SCALARS = (
     *(ColumnType(Kind.DECIMAL, "numeric", *digits) for digits in _DECIMALS),
     ColumnType(Kind.DECIMAL, "money", 19, 2),
     ColumnType(Kind.BITS, "bit(9)", length=9),
+)
+WIRE_TOKENS = bytes.fromhex(
+    "22 23 24 26 28 29 2a 2b 30 32 34 38 3a 3b 3c 3d 3e 62"
+    "63 68 6a 6c 6d 6e 6f 7a 7f a5 a7 ad af e7 ef f0 f1 99"
 )
 EVERY = (*SCALARS, *(ColumnType(Kind.ARRAY, "a[]", element=scalar) for scalar in SCALARS))
 
@@ -119,6 +127,16 @@ def postgres_cell(data: bytes) -> None:
     decoder.read_line(data[1:])
 
 
+def sqlserver_cell(data: bytes) -> None:
+    """Which type, its scale, its collation's language, then a cell's bytes: as a value and as a text."""
+    token, scale, language = WIRE_TOKENS[data[0] % len(WIRE_TOKENS)], data[1] % 8, data[2:3] or b"\0"
+    wire_type = WireType(token, len(data[3:]), 38, scale, language + b"\4\0\0\0")
+    for as_text in (False, True):
+        with suppress(*BROKEN):
+            column = column_type(of_wire(wire_type), column="d.s.t.c", as_text=as_text)
+            form_of(column)(reader_of(wire_type, column)(data[3:]))
+
+
 def signal(data: bytes) -> None:
     """A record of the topic of signals."""
     signals.parse_message(data, "f")
@@ -145,12 +163,14 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = MappingProxyType(
         "pgoutput": pgoutput,
         "postgres-rows": postgres_rows,
         "postgres-cell": postgres_cell,
+        "sqlserver-cell": sqlserver_cell,
         "signal": signal,
         "condition": condition,
         "reference": reference,
         "offsets": stored.offsets_record,
         "postgres-position": stored.postgres_position,
         "mysql-position": stored.mysql_position,
+        "sqlserver-position": stored.sqlserver_position,
         "gtids": stored.gtids,
         "postgres-ddl": stored.postgres_ddl,
         "mysql-ddl": stored.mysql_ddl,

@@ -9,11 +9,14 @@ import pytest
 from typer.main import get_command
 
 from tests.unit.test_house import MAY_IMPORT, ROOT, files
+from wrackline.consumers.contract.target import TARGETS
 from wrackline.control.cli.command_line import app
 from wrackline.control.cli.commands import doctor
 from wrackline.control.cli.commands.explain import all_settings, explain_codes, find_setting
 from wrackline.control.runtime.group.group_settings import GROUP
+from wrackline.producers.contract.source_plugin import SOURCES
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.pipelines.plugin_finder import list_folders
 from wrackline.schemas.settings.declared.not_yet_settings import NOT_YET
 
 PRINTED = {"errors.md", "settings.md", "metrics.md", "types.md", "conformance.md"}
@@ -180,15 +183,20 @@ def test_a_variable_that_nothing_reads_would_be_seen() -> None:
 
 # -- what is not there yet
 
-SOURCES = {"SQL Server": "sqlserver", "Oracle": "oracle"}
-TARGETS = {"BigQuery": "bigquery", "Snowflake": "snowflake", "Redshift": "redshift", "Spanner": "spanner"}
+SOURCE_FOLDERS = {"SQL Server": "sqlserver", "Oracle": "oracle"}
+TARGET_FOLDERS = {
+    "BigQuery": "bigquery",
+    "Snowflake": "snowflake",
+    "Redshift": "redshift",
+    "Spanner": "spanner",
+}
 
 
 def test_the_changelog_names_each_source_and_target_that_is_missing_and_no_other() -> None:
     missing = (ROOT / "CHANGELOG.md").read_text().split("### Not there yet")[1]
     there = {
-        **{name: (ROOT / "producers/sources" / folder).is_dir() for name, folder in SOURCES.items()},
-        **{name: (ROOT / "consumers/targets" / folder).is_dir() for name, folder in TARGETS.items()},
+        **{name: folder in list_folders(SOURCES) for name, folder in SOURCE_FOLDERS.items()},
+        **{name: folder in list_folders(TARGETS) for name, folder in TARGET_FOLDERS.items()},
     }
     assert {name: name not in missing for name in there} == there
 

@@ -22,8 +22,9 @@ from wrackline.schemas.settings.setting import Setting
 
 FOLDERS = {
     "good": "PLUGIN = 'the plug-in'",
-    "undriven": "import a_driver_that_nobody_has",
-    "faulty": "import wrackline.nowhere",
+    "undriven": "import a_driver_that_nobody_has\nPLUGIN = 0",
+    "faulty": "import wrackline.nowhere\nPLUGIN = 0",
+    "half_built": "",
 }
 CONCH = SOURCE.replace("{kind}", "conch")
 REEF = TARGET.replace("{kind}", "reef")
@@ -73,7 +74,7 @@ def test_a_folder_is_found_by_its_name(side: PluginSide) -> None:
     assert find(side, "good") == "the plug-in"
 
 
-@pytest.mark.parametrize("kind", ["lonely", "good.deeper", "..good", "", "os", "GOOD"])
+@pytest.mark.parametrize("kind", ["lonely", "half_built", "good.deeper", "..good", "", "os", "GOOD"])
 def test_what_is_no_folder_is_named_with_those_that_are(side: PluginSide, kind: str) -> None:
     with pytest.raises(OperatorNeeded) as caught:
         find(side, kind)

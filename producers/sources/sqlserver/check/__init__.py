@@ -1,0 +1,7 @@
+"""The preflight: what prevents a run, each with the SQL that solves it.
+
+check_rules   all findings, and the statements that repair
+check_server  when each of them applies
+facts_sql     the statements that ask
+grants        the rights of a pipeline's login, and the proof that it has them
+"""

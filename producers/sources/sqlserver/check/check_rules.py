@@ -1,0 +1,174 @@
+"""All findings about a SQL Server, each with the SQL that solves it; not when they apply.
+
+Names in the statements come quoted: `{database}` is `[shop]`.
+"""
+
+from wrackline.schemas.language.findings import Severity, fix, rule
+
+ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+_STOPS = "the pipeline does not start"
+
+# The server and the database
+VERSION_OLD = rule(
+    "sqlserver.version_old",
+    ERROR,
+    "The server is too old",
+    "this is version {version}; change tables number the commands of a transaction, and Standard edition has"
+    " change data capture, from SQL Server 2016 with Service Pack 1 (13.0.4001) on",
+    _STOPS,
+    "upgrade the server",
+)
+EDITION_WITHOUT = rule(
+    "sqlserver.edition_without",
+    ERROR,
+    "This edition has no change data capture",
+    "the server's engine edition is {edition}",
+    _STOPS,
+    "use Enterprise, Standard or Developer edition, Azure SQL Managed Instance or Azure SQL Database",
+)
+CDC_OFF = rule(
+    "sqlserver.cdc_off",
+    ERROR,
+    "Changes of the database are not captured",
+    "change data capture is disabled in {name}",
+    _STOPS,
+    "as sysadmin: USE {database}; EXEC sys.sp_cdc_enable_db; on Amazon RDS: EXEC msdb.dbo.rds_cdc_enable_db"
+    " N'{name}';",
+    fix(
+        "sqlserver.cdc_off",
+        "USE {database}; EXEC sys.sp_cdc_enable_db;",
+        "sysadmin",
+        undo="USE {database}; EXEC sys.sp_cdc_disable_db;",
+    ),
+)
+AGENT_STOPPED = rule(
+    "sqlserver.agent_stopped",
+    ERROR,
+    "SQL Server Agent does not run",
+    "the service {service} is {status}, and it runs the jobs that capture changes",
+    "no change reaches the change tables, and the server's log grows until it runs again",
+    "start the service, and let it start with the server; then: USE {database}; EXEC sys.sp_cdc_start_job"
+    " @job_type = N'capture';",
+)
+CAPTURE_BEHIND = rule(
+    "sqlserver.capture_behind",
+    WARNING,
+    "The capture job is behind",
+    "the newest commit in the change tables of {name} is {seconds} s old",
+    "changes reach the pipeline that much later; a quiet database reports its place about every five minutes",
+    "see the job's errors: SELECT * FROM {database}.sys.dm_cdc_errors; let it take more at once: USE"
+    " {database}; EXEC sys.sp_cdc_change_job @job_type = N'capture', @maxtrans = 5000, @maxscans = 100;",
+)
+CAPTURE_SLOW = rule(
+    "sqlserver.capture_slow",
+    INFO,
+    "The capture job waits between its looks at the log",
+    "its polling interval in {name} is {seconds} s",
+    "a change reaches the pipeline up to that much later",
+    "USE {database}; EXEC sys.sp_cdc_change_job @job_type = N'capture', @pollinginterval = 1; EXEC"
+    " sys.sp_cdc_stop_job @job_type = N'capture'; EXEC sys.sp_cdc_start_job @job_type = N'capture';",
+    fix(
+        "sqlserver.capture_slow",
+        "USE {database}; EXEC sys.sp_cdc_change_job @job_type = N'capture', @pollinginterval = 1; EXEC"
+        " sys.sp_cdc_stop_job @job_type = N'capture'; EXEC sys.sp_cdc_start_job @job_type = N'capture';",
+        "db_owner",
+        undo="USE {database}; EXEC sys.sp_cdc_change_job @job_type = N'capture', @pollinginterval ="
+        " {seconds};",
+    ),
+)
+RETENTION_SHORT = rule(
+    "sqlserver.retention_short",
+    WARNING,
+    "Change tables are not kept for long",
+    "the cleanup job of {name} deletes changes after {minutes} minutes",
+    "the position of a pipeline that is stopped for longer is lost, and the tables must be read again",
+    "USE {database}; EXEC sys.sp_cdc_change_job @job_type = N'cleanup', @retention = 4320;",
+    fix(
+        "sqlserver.retention_short",
+        "USE {database}; EXEC sys.sp_cdc_change_job @job_type = N'cleanup', @retention = 4320;",
+        "db_owner",
+        undo="USE {database}; EXEC sys.sp_cdc_change_job @job_type = N'cleanup', @retention = {minutes};",
+    ),
+)
+VERSIONS_OFF = rule(
+    "sqlserver.versions_off",
+    ERROR,
+    "The database keeps no versions of rows",
+    "ALLOW_SNAPSHOT_ISOLATION is OFF in {name}, and {reason}",
+    "existing rows are not copied",
+    "ALTER DATABASE {database} SET ALLOW_SNAPSHOT_ISOLATION ON;",
+    fix(
+        "sqlserver.versions_off",
+        "ALTER DATABASE {database} SET ALLOW_SNAPSHOT_ISOLATION ON;",
+        "db_owner",
+        undo="ALTER DATABASE {database} SET ALLOW_SNAPSHOT_ISOLATION OFF;",
+    ),
+)
+REPLICATED_SIZE = rule(
+    "sqlserver.replicated_size",
+    INFO,
+    "Long values can't be written to captured tables",
+    "max text repl size is {bytes} bytes",
+    "a statement that writes a longer value into a captured table fails with error 7139; nothing is lost",
+    "as sysadmin: EXEC sys.sp_configure N'max text repl size', -1; RECONFIGURE;",
+)
+RIGHT_LACKS = rule(
+    "sqlserver.right_lacks",
+    ERROR,
+    "A right is missing",
+    "the login may not {purpose}",
+    _STOPS,
+    "as db_owner: USE {database}; {statement}",
+    fix("sqlserver.right_lacks", "USE {database}; {statement}", "db_owner"),
+)
+
+# A table
+COMMANDS_UNNUMBERED = rule(
+    "sqlserver.commands_unnumbered",
+    WARNING,
+    "A change table does not number its commands",
+    "the capture instance {instance} is older than the server's update that added __$command_id",
+    "the rows of a statement that changes many keys may come in an order in which some are lost",
+    "let it be made again: {statement}",
+)
+COLUMNS_UNCAPTURED = rule(
+    "sqlserver.columns_uncaptured",
+    WARNING,
+    "New columns are not captured",
+    "no capture instance has the columns {columns}, which were added to the table later",
+    "they are copied from a new instance on, and then the table is read again",
+    "as db_owner: {statement}; or let it be done: capture.instance.rotate = true",
+)
+INSTANCES_TAKEN = rule(
+    "sqlserver.instances_taken",
+    WARNING,
+    "New columns can't be captured",
+    "no capture instance has the columns {columns}, and the table already has two instances",
+    "these columns are not copied",
+    "drop the older instance, when nobody reads it any more: {statement}",
+)
+OLD_VALUE_UNKNOWN = rule(
+    "sqlserver.old_value_unknown",
+    INFO,
+    "The old value of a column is not captured",
+    "change tables never have the value of a {type} before a change",
+    "before is null there in events of updates that change it, and of deletes",
+    "ALTER TABLE ... ALTER COLUMN ... {instead}(max), if a reader needs it",
+)
+PLACE_CUT = rule(
+    "sqlserver.place_cut",
+    INFO,
+    "The last place of a time is cut off",
+    "a {type} has seven places behind the second, and six are copied",
+    "two values that differ only in the seventh place are copied as one",
+    "carry it as text, with all places: column.as.text = '{listed}'",
+)
+COMPUTED_LEFT_OUT = rule(
+    "sqlserver.computed_left_out",
+    INFO,
+    "A computed column is not copied",
+    "change tables have NULL for a computed column",
+    "it is left out of events and of the copy",
+    "compute it in the target",
+)

@@ -1,0 +1,52 @@
+"""The statements of the preflight; whoever may not run one of them gets no answer, and no finding.  Pure."""
+
+from typing import Final
+
+from wrackline.producers.sources.sqlserver.connect.quoting import identifier, system_name
+
+SERVER: Final = (
+    "SELECT CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)),"
+    " CAST(SERVERPROPERTY('EngineEdition') AS int);"
+)
+AGENT: Final = (
+    "SELECT servicename, status_desc FROM sys.dm_server_services WHERE servicename LIKE N'SQL Server Agent%';"
+)
+REPLICATED_SIZE: Final = (
+    "SELECT CAST(value_in_use AS int) FROM sys.configurations WHERE name = N'max text repl size (B)';"
+)
+
+
+def jobs(database: str | None) -> str:
+    """List the capture job and the cleanup job, with polling interval and retention."""
+    return f"EXEC {system_name(database, 'sys.sp_cdc_help_jobs')};"
+
+
+def newest_age(database: str | None) -> str:
+    """Select the age of the newest commit by the server's own clock, in seconds."""
+    return (
+        "SELECT DATEDIFF_BIG(second, MAX(tran_end_time), SYSDATETIME())"  # noqa: S608 - a quoted name
+        f" FROM {system_name(database, 'cdc.lsn_time_mapping')};"
+    )
+
+
+def unnumbered(database: str | None) -> str:
+    """List the change tables that are older than `__$command_id`."""
+    changes, columns = system_name(database, "cdc.change_tables"), system_name(database, "sys.columns")
+    return (
+        f"SELECT c.capture_instance FROM {changes} c LEFT JOIN {columns} k ON k.object_id = c.object_id"  # noqa: S608
+        " AND k.name = N'__$command_id' WHERE k.object_id IS NULL;"
+    )
+
+
+def columns(database: str | None) -> str:
+    """List the columns of all captured tables, each with its system type; a CLR type of a user's is clr."""
+    prefix = "" if database is None else f"{identifier(database)}."
+    return (
+        "SELECT k.object_id, k.name, k.column_id, CASE WHEN t.is_assembly_type = 1 AND t.is_user_defined = 1"  # noqa: S608
+        " THEN N'clr' WHEN t.is_assembly_type = 1 THEN t.name ELSE b.name END, k.max_length, k.precision,"
+        f" k.scale, k.is_computed, k.is_nullable, k.collation_name FROM {prefix}sys.columns k"
+        f" JOIN {prefix}sys.types t ON t.user_type_id = k.user_type_id"
+        f" LEFT JOIN {prefix}sys.types b ON b.user_type_id = k.system_type_id"
+        f" WHERE k.object_id IN (SELECT source_object_id FROM {prefix}cdc.change_tables)"
+        " ORDER BY k.object_id, k.column_id;"
+    )

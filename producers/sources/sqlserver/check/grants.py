@@ -1,0 +1,70 @@
+"""The rights of a pipeline's login: no more than it needs, and a proof of each.  Pure.
+
+Without the role of a capture instance its change table looks empty, and no error says why.  So an empty
+answer proves nothing, and each right is asked for by its name.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from wrackline.producers.sources.sqlserver.connect.quoting import identifier, literal
+from wrackline.schemas.tables.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class NeededRight:
+    """One right: the question whether our login has it, and the statement that gives it."""
+
+    question: str  # answers 1 if it has, 0 or NULL if not
+    statement: str
+    purpose: str  # continues "the login may not"
+
+
+def needed_rights(
+    user: str,
+    tables: Sequence[TableId],
+    roles: Sequence[str],
+    *,
+    signals: TableId | None = None,
+    fence: bool = False,
+) -> Iterator[NeededRight]:
+    """Name what a pipeline needs in one database, in the order in which it uses them.
+
+    `roles` are those of the capture instances; `signals`: marks are rows of this table; `fence`: they are
+    places of the log.
+    """
+    yield _right("cdc", "SCHEMA", "SELECT", user, "read the change tables")
+    for role in sorted(set(roles)):
+        yield NeededRight(
+            f"IS_ROLEMEMBER({literal(role)})",
+            f"ALTER ROLE {identifier(role)} ADD MEMBER {identifier(user)};",
+            f"read change tables that are only for the role {role}",
+        )
+    for table in tables:
+        yield _right(_object(table), "OBJECT", "SELECT", user, f"read the rows of {table}")
+    if signals is not None:
+        for right in ("SELECT", "INSERT", "DELETE"):
+            yield _right(_object(signals), "OBJECT", right, user, f"use the signal table {signals}")
+    if fence:
+        yield NeededRight(
+            "HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'VIEW DATABASE STATE')",
+            f"GRANT VIEW DATABASE STATE TO {identifier(user)};",
+            "see its own transaction's place in the log",
+        )
+
+
+def rights_sql(rights: Sequence[NeededRight]) -> str:
+    """Ask for all of them at once, on a connection to their database."""
+    return f"SELECT {', '.join(right.question for right in rights)};"
+
+
+def _object(table: TableId) -> str:
+    return f"{identifier(table.schema)}.{identifier(table.name)}"
+
+
+def _right(securable: str, kind: str, right: str, user: str, purpose: str) -> NeededRight:
+    return NeededRight(
+        f"HAS_PERMS_BY_NAME({literal(securable)}, N'{kind}', N'{right}')",
+        f"GRANT {right} ON {kind}::{securable} TO {identifier(user)};",
+        purpose,
+    )

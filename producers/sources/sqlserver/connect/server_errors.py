@@ -1,0 +1,97 @@
+"""What an error of the server means: its number, and which side acts on it.  Pure.
+
+| number | what it is | who acts |
+|---|---|---|
+| 1205, 1222, 3960, 3961 | a deadlock, a lock, a conflict of versions | we |
+| 922, 927, 942, 952, 954, 976, 978, 983, 40613 | the database starts, is restored or moves | we |
+| 208, 911, 916, 4060, 22901, 22985 | a table, a database or a capture instance is missing | an operator |
+| 229, 230, 262, 297, 300, 15247 | a right is missing | an operator |
+| 18452, 18456, 18470, 18486, 18487, 18488 | the login is refused | an operator |
+| 220, 232, 241, 245, 248, 8114, 8115, 8152 | a value that can't be read or compared | an operator |
+| 102, 156, 170, 207, 319, 8155 | a statement that will fail again | an operator |
+| 3906, 3908 | the database only reads | an operator |
+
+"We" is Transient: tried again, with a limit.  A message can quote the value that it fails on, so its words
+are shown only for numbers whose message names only objects.
+"""
+
+from typing import Final
+
+from wrackline.schemas.error_table import ErrorTable
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+
+SERVER_LOST = define(
+    "sqlserver.server_lost",
+    Transient,
+    "the server did not {doing}: {reason}",
+    hint="it is retried automatically, on a new connection; see the server's error log",
+)
+DATABASE_UNREADY = define(
+    "sqlserver.database_unready",
+    Transient,
+    "the database can't be read now, so the server did not {doing}: {reason}",
+    hint="it is retried automatically; to see its state: SELECT name, state_desc FROM sys.databases;",
+)
+RIGHT_MISSING = define(
+    "sqlserver.right_missing",
+    OperatorNeeded,
+    "the login may not {doing}: {reason}",
+    hint="what a pipeline needs, with the statements that grant it: wrackline check <pipeline.toml>",
+)
+OBJECT_MISSING = define(
+    "sqlserver.object_missing",
+    OperatorNeeded,
+    "what is needed to {doing} does not exist: {reason}",
+    hint="create it again, or remove it from the pipeline's settings; see: wrackline check <pipeline.toml>",
+)
+LOGIN_REFUSED = define(
+    "sqlserver.login_refused",
+    OperatorNeeded,
+    "the server refuses the login (error {number})",
+    hint="correct database.user and database.password; the reason is in the server's error log",
+    connects=True,
+)
+VALUE_REFUSED = define(
+    "sqlserver.value_refused",
+    OperatorNeeded,
+    "the server can't {doing}: a stored value, or a requested key, can't be compared (error {number})",
+    hint="correct the row or the request, or leave the column out: column.exclude.list ="
+    " '<schema>.<table>.<column>'",
+)
+STATEMENT_REFUSED = define(
+    "sqlserver.statement_refused",
+    OperatorNeeded,
+    "the server refuses to {doing} (error {number})",
+    hint="what the number means: SELECT text FROM sys.messages WHERE message_id = {number}; every further try"
+    " would fail in the same way",
+)
+ONLY_READS = define(
+    "sqlserver.only_reads",
+    OperatorNeeded,
+    "the database accepts no writes, so the server can't {doing} (error {number})",
+    hint='read without writing: incremental.snapshot.watermarking.strategy = "fence"; or connect to the'
+    " primary",
+)
+
+_UNREADY: Final = frozenset({922, 927, 942, 952, 954, 976, 978, 983, 40613})
+_RIGHTS: Final = frozenset({229, 230, 262, 297, 300, 15247})
+_MISSING: Final = frozenset({208, 911, 916, 4060, 22901, 22985})
+_TABLE: Final = ErrorTable(
+    {
+        DATABASE_UNREADY: _UNREADY,
+        OBJECT_MISSING: _MISSING,
+        RIGHT_MISSING: _RIGHTS,
+        LOGIN_REFUSED: (18452, 18456, 18470, 18486, 18487, 18488),
+        VALUE_REFUSED: (220, 232, 241, 245, 248, 8114, 8115, 8152),
+        STATEMENT_REFUSED: (102, 156, 170, 207, 319, 8155),
+        ONLY_READS: (3906, 3908),
+    },
+    otherwise=SERVER_LOST,
+    shown=_UNREADY | _RIGHTS | _MISSING,
+    named="error {}",
+)
+
+
+def explain(number: int, words: str, doing: str) -> WracklineError:
+    """Return what an error of the server means to us; `doing` continues "the server did not"."""
+    return _TABLE.explain(number, " ".join(words.split()), doing=doing)

@@ -1,0 +1,7 @@
+"""Which change tables are read, up to where, and whether they still have all rows.
+
+capture_instances  what the catalogue says about captured tables, and its statements
+handover           from one capture instance of a table to the next
+rotation           a new capture instance after new columns
+continuity         whether the log continues where we stopped
+"""

@@ -1,0 +1,224 @@
+"""Pages of several change tables into transactions, in the order of their commits.  Pure.
+
+    change table A   a1 a4 a5 a9 | page is full        the last rows of all full pages: a9, b3
+    change table B   b2 b3 | page is full              up to the lowest of them, b3, nothing can be missing
+    change table C   c6 c7 . no more                   so a1 b2 b3 go out; then B's next page is needed
+
+In: the commits of a range, from `cdc.lsn_time_mapping`, and page after page of each change table in the
+range. Out: the changes of one commit after the other, in parts.  A row goes out when every table has shown
+all of its rows before it, so the order is total, and the same wherever pages end.  At most one page of each
+table is held, whatever the size of a transaction.
+
+Both rows of an update are next to each other in their table.  If a full page ends between them, the first is
+dropped and comes again with the second.  What can't be a log stops the stream: rows that do not rise, rows of
+a commit that is not listed, half an update.  Rows that are not handed out would be missing for ever.
+"""
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+from operator import itemgetter
+from typing import Final, NamedTuple, TypeAlias
+
+from wrackline.producers.sources.sqlserver.log.change_rows import (
+    AFTER,
+    BEFORE,
+    DELETE,
+    INSERT,
+    ChangeRow,
+    RowKey,
+    lsn_of,
+    table_of,
+)
+from wrackline.producers.sources.sqlserver.log.lsn import HIGHEST, Lsn, lsn_text
+from wrackline.schemas.errors import Definite, define
+
+LOG_INCONSISTENT = define(
+    "sqlserver.log_inconsistent",
+    Definite,
+    "the change tables of {database} contradict each other at {lsn}: {reason}",
+    hint="report it with the server's version: SELECT @@VERSION; to copy the tables again: wrackline offsets"
+    " reset <pipeline.toml>, and the next start reads all rows",
+)
+
+LEAST_ROWS: Final = 2  # of a page: both rows of an update
+MOST_ROWS: Final = 10_000
+FIRST_ROWS: Final = 200  # until the size of a table's rows is known
+
+_END: Final = HIGHEST + b"\xff"  # above every row
+_KEY = itemgetter(0)
+
+
+class LoggedCommit(NamedTuple):
+    """A row of `cdc.lsn_time_mapping`."""
+
+    lsn: Lsn
+    committed_us: int
+    transaction: bytes  # tran_id
+
+    @property
+    def quiet(self) -> bool:
+        """Whether it only says how far the log was read: no transaction has the id 0."""
+        return not any(self.transaction)
+
+
+# change table, op ("c", "u" or "d"), place, update mask, image before, image after
+Change: TypeAlias = tuple[int, str, RowKey, bytes, bytes | None, bytes | None]
+
+
+class CommitPart(NamedTuple):
+    """Changes of one commit, as far as they are known; the first has the ordinal `first`."""
+
+    commit: LoggedCommit
+    first: int
+    changes: Sequence[Change]
+    complete: bool
+
+
+class TableRange(NamedTuple):
+    """What is read of a change table: rows behind `after`, of commits up to `upto`."""
+
+    table: int
+    after: RowKey
+    upto: Lsn
+
+
+class PageRequest(NamedTuple):
+    """A page to read: at most this many rows behind a place."""
+
+    table: int
+    after: RowKey
+    upto: Lsn
+    most_rows: int
+
+
+class _TableFeed:
+    """One change table: the rows that wait, and whether more may come behind `last`."""
+
+    def __init__(self, part: TableRange, most_bytes: int) -> None:
+        self.table, self.last, self.upto = part
+        self.more = self.last < self.upto + _END
+        self.rows: list[ChangeRow] = []
+        self._most_bytes, self._size = most_bytes, FIRST_ROWS
+
+    @property
+    def request(self) -> PageRequest:
+        return PageRequest(self.table, self.last, self.upto, self._size)
+
+    def fault(self, rows: Sequence[ChangeRow]) -> str | None:
+        """Say why these can't be this table's next rows."""
+        if any(not left[0] < right[0] for left, right in pairwise(rows)):
+            return "rows do not rise"
+        if rows and not (self.last < rows[0][0] and lsn_of(rows[-1][0]) <= self.upto):
+            return "rows are outside of the range that was read"
+        return None
+
+    def take(self, rows: Sequence[ChangeRow], *, full: bool) -> None:
+        size = sum(len(image) + len(mask) for _, mask, image in rows)
+        if rows:
+            fitting = self._most_bytes * len(rows) // max(size, 1)
+            self._size = min(max(fitting, LEAST_ROWS), MOST_ROWS)
+        if full and rows and rows[-1][0][-1] == BEFORE:
+            rows = rows[:-1]
+        if full and not rows:
+            raise ValueError("a full page has room for both rows of an update")
+        self.rows += rows
+        self.more = full
+        if rows:
+            self.last = rows[-1][0]
+
+    def upto_place(self, horizon: RowKey) -> list[ChangeRow]:
+        """Hand out the rows up to a place."""
+        count = bisect_right(self.rows, horizon, key=_KEY)
+        out, self.rows = self.rows[:count], self.rows[count:]
+        return out
+
+
+class PageMerger:
+    """One range of commits of one database."""
+
+    def __init__(
+        self,
+        database: str,
+        commits: Sequence[LoggedCommit],
+        parts: Sequence[TableRange],
+        *,
+        done: int = 0,
+        most_bytes: int = 1 << 20,
+    ) -> None:
+        """Take the commits in order, and what is read of each table; `most_bytes` bounds a table's page.
+
+        `done` is how many changes of the first commit are out, if the ranges begin inside it.
+        """
+        self._database, self._commits, self._first = database, deque(commits), done
+        self._feeds = {part.table: _TableFeed(part, most_bytes) for part in parts}
+
+    @property
+    def done(self) -> bool:
+        """Whether all commits are handed out."""
+        return not self._commits
+
+    @property
+    def size(self) -> int:
+        """Count the bytes that wait."""
+        return sum(len(image) for feed in self._feeds.values() for _, _, image in feed.rows)
+
+    def wanted(self) -> Sequence[PageRequest]:
+        """Name the pages without which nothing more can go out."""
+        return [feed.request for feed in self._feeds.values() if feed.more and not feed.rows]
+
+    def feed(self, table: int, rows: Sequence[ChangeRow], *, full: bool) -> None:
+        """Take a page; `full`: the table may have more rows in the range."""
+        feed = self._feeds[table]
+        if (reason := feed.fault(rows)) is not None:
+            raise self._inconsistent(rows[0][0], reason)
+        feed.take(rows, full=full)
+
+    def take(self) -> Sequence[CommitPart]:
+        """Hand out what is complete: whole commits, and the beginning of one more."""
+        horizon = min((feed.last for feed in self._feeds.values() if feed.more), default=_END)
+        known = chain.from_iterable(feed.upto_place(horizon) for feed in self._feeds.values())
+        rows = deque(sorted(known, key=_KEY))
+        made = []
+        while self._commits and self._commits[0].lsn < lsn_of(horizon):
+            commit = self._commits.popleft()
+            made.append(self._part(commit, rows, complete=True))
+            self._first = 0
+        if rows and self._commits:
+            made.append(self._part(self._commits[0], rows, complete=False))
+            self._first += len(made[-1].changes)
+        if rows:
+            raise self._inconsistent(rows[0][0], "a change belongs to a commit that is not listed")
+        return made
+
+    def _part(self, commit: LoggedCommit, rows: deque[ChangeRow], *, complete: bool) -> CommitPart:
+        mine = []
+        while rows and lsn_of(rows[0][0]) == commit.lsn:
+            mine.append(rows.popleft())
+        return CommitPart(commit, self._first, list(self._changes(mine)), complete)
+
+    def _changes(self, rows: Sequence[ChangeRow]) -> Iterator[Change]:
+        """Match the two rows of each update."""
+        before: ChangeRow | None = None
+        for row in rows:
+            key, mask, image = row
+            operation = key[-1]
+            if (operation == AFTER) != (before is not None and before[0][:-1] == key[:-1]):
+                raise self._inconsistent(key, "an update has only one of its two rows")
+            if operation == AFTER and before is not None:
+                yield table_of(key), "u", key, mask, before[2], image
+                before = None
+            elif operation == BEFORE:
+                before = row
+            elif operation == INSERT:
+                yield table_of(key), "c", key, mask, None, image
+            elif operation == DELETE:
+                yield table_of(key), "d", key, mask, image, None
+            else:
+                raise self._inconsistent(key, f"there is no operation {operation}")
+        if before is not None:
+            raise self._inconsistent(before[0], "an update has only one of its two rows")
+
+    def _inconsistent(self, key: RowKey, reason: str) -> Exception:
+        return LOG_INCONSISTENT(database=self._database, lsn=lsn_text(lsn_of(key)), reason=reason)

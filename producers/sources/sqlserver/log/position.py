@@ -1,0 +1,218 @@
+"""A place in the change tables, as our offsets keep it.
+
+    commit A  |  commit B: row row row row  |  commit C
+              ^ after A: (A, whole)   ^ inside B, three out: (B, 3), with the place of the third row
+
+A transaction is named by its commit LSN, which no other has.  Inside it a row's own place says where to
+continue, so no row is read again to be counted: LSN and seqval repeat, all four parts do not.  The change
+tables that were read are part of the position, because without them nobody could see later that one of them
+was made again, or lost rows to the cleanup job.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from wrackline.producers.contract.steps import Json, Saved
+from wrackline.producers.sources.sqlserver.log.change_rows import RowKey, RowPlace, row_key
+from wrackline.producers.sources.sqlserver.log.lsn import (
+    HIGHEST,
+    SIZE,
+    ZERO,
+    Lsn,
+    next_lsn,
+    parse_lsn,
+    previous_lsn,
+)
+from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.tables.seq import ORDINAL_MAX, log_prefix, snapshot_prefix
+from wrackline.schemas.untrusted import is_number
+
+SEQ_BYTES: Final = SIZE
+WHOLE: Final = ORDINAL_MAX + 1  # above every ordinal
+
+POSITION_UNREADABLE = define(
+    "sqlserver.position_unreadable",
+    Definite,
+    "the stored position can't be read: {reason}",
+    hint="look at it: wrackline offsets show <pipeline.toml>;"
+    " or start over: wrackline offsets reset <pipeline.toml>",
+)
+
+
+class DatabaseIdentity(NamedTuple):
+    """Which log this is: a position means nothing in another log."""
+
+    family: str  # of the database and its copies: family_guid; of an availability group, the group's
+    fork: str  # recovery_fork_guid: another one after each restore
+    name: str  # the server's and the database's names, for people
+
+
+class FollowedInstance(NamedTuple):
+    """A capture instance as it was when the position was made."""
+
+    object_id: int
+    start_lsn: Lsn
+    source: int  # the object_id of the table
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SqlServerPosition:
+    """`done` changes of the commit at `lsn` are published; WHOLE: all of it, and all before."""
+
+    epoch: int
+    lsn: Lsn
+    done: int = WHOLE
+    cut: RowPlace | None = field(default=None, compare=False)
+    """The last row that was published; None: the commit is whole."""
+    transaction: bytes | None = field(default=None, compare=False)
+    """The commit's `tran_id`, by which its log is known again; None: the place is not of a listed commit."""
+    identity: DatabaseIdentity | None = field(default=None, compare=False)
+    ddl: Lsn = field(default=ZERO, compare=False)
+    """The last entry of `cdc.ddl_history` that was looked at."""
+    instances: Mapping[str, FollowedInstance] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a place that is neither behind a row nor behind a commit."""
+        inside = self.cut is not None and self.lsn != ZERO
+        if len(self.lsn) != SIZE or inside == (self.done == WHOLE) or self.done < 1:
+            raise ValueError("a place is behind a commit, or behind a row of it")
+
+    @property
+    def behind(self) -> RowKey:
+        """The place behind which the log continues."""
+        if self.cut is None:
+            return next_lsn(self.lsn)  # no row has this key: a prefix comes before all that it begins
+        return row_key(self.lsn, self.cut)
+
+    @property
+    def passed(self) -> Lsn:
+        """The LSN up to which every commit is out."""
+        return self.lsn if self.cut is None else previous_lsn(self.lsn)
+
+    def log_seq(self) -> bytes:
+        """Return the seq of the events of this commit, without their ordinals."""
+        return log_prefix(self.epoch, self.lsn)
+
+    def row_seq(self) -> bytes:
+        """Return the seq of rows that are released here: above what is out, below what comes next."""
+        return snapshot_prefix(self.epoch, self.lsn if self.cut is not None else next_lsn(self.lsn))
+
+    def saved(self) -> Saved:
+        """Render it for the offsets topic."""
+        made: dict[str, Json] = {"epoch": self.epoch, "lsn": self.lsn.hex()}
+        if self.cut is not None:
+            command, seqval, table, operation = self.cut
+            made["cut"] = {
+                "command": command,
+                "seqval": seqval.hex(),
+                "operation": operation,
+                "object": table,
+                "ordinal": self.done,
+            }
+        if self.transaction is not None:
+            made["transaction"] = self.transaction.hex()
+        if self.identity is not None:
+            made["identity"] = self.identity._asdict()
+        if self.ddl != ZERO:
+            made["ddl"] = self.ddl.hex()
+        if self.instances:
+            made["instances"] = {
+                name: [one.object_id, one.start_lsn.hex(), one.source] for name, one in self.instances.items()
+            }
+        return made
+
+
+def position_of(saved: Saved) -> SqlServerPosition:
+    """Read a saved position; refuse it if a part is missing or has another form."""
+    try:
+        cut, done = _cut(saved["cut"]) if "cut" in saved else (None, WHOLE)
+        return SqlServerPosition(
+            _number(saved, "epoch"),
+            _commit(saved),
+            done,
+            cut,
+            _bytes(saved, "transaction") if "transaction" in saved else None,
+            _identity(saved["identity"]) if "identity" in saved else None,
+            _lsn(saved, "ddl") if "ddl" in saved else ZERO,
+            _instances(saved.get("instances", {})),
+        )
+    except _PlaceFormError as exc:
+        raise POSITION_UNREADABLE(reason=exc) from None
+
+
+class _PlaceFormError(Exception):
+    """Names the field in our own words: its content is not trusted."""
+
+
+def _commit(saved: Saved) -> Lsn:
+    lsn = _lsn(saved, "lsn")
+    if lsn == HIGHEST or (lsn == ZERO and "cut" in saved):
+        raise _PlaceFormError("lsn names no commit")
+    return lsn
+
+
+def _cut(saved: Json) -> tuple[RowPlace, int]:
+    if not isinstance(saved, Mapping):
+        raise _PlaceFormError("cut is not an object")
+    command = None if saved.get("command") is None else _number(saved, "command")
+    place = RowPlace(command, _lsn(saved, "seqval"), _number(saved, "object"), _number(saved, "operation"))
+    done = _number(saved, "ordinal")
+    if not 1 <= done <= ORDINAL_MAX:
+        raise _PlaceFormError("ordinal is not the number of a change")
+    try:
+        row_key(ZERO, place)
+    except ValueError:
+        raise _PlaceFormError("cut is not a place in a change table") from None
+    return place, done
+
+
+def _identity(saved: Json) -> DatabaseIdentity:
+    if not isinstance(saved, Mapping):
+        raise _PlaceFormError("identity is not an object")
+    return DatabaseIdentity(_text(saved, "family"), _text(saved, "fork"), _text(saved, "name"))
+
+
+def _instances(saved: Json) -> Mapping[str, FollowedInstance]:
+    if not isinstance(saved, Mapping):
+        raise _PlaceFormError("instances is not an object")
+    made = {}
+    for name, one in saved.items():
+        match one:
+            case [int(number), str(start), int(source)] if is_number(number) and is_number(source):
+                made[name] = FollowedInstance(number, _parsed(start, "instances"), source)
+            case _:
+                raise _PlaceFormError("instances has something that is not a capture instance")
+    return made
+
+
+def _lsn(saved: Mapping[str, Json], name: str) -> Lsn:
+    return _parsed(_text(saved, name), name)
+
+
+def _parsed(text: str, name: str) -> Lsn:
+    try:
+        return parse_lsn(text)
+    except ValueError:
+        raise _PlaceFormError(f"{name} is not an LSN") from None
+
+
+def _bytes(saved: Mapping[str, Json], name: str) -> bytes:
+    try:
+        return bytes.fromhex(_text(saved, name))
+    except ValueError:
+        raise _PlaceFormError(f"{name} is not hexadecimal") from None
+
+
+def _number(saved: Mapping[str, Json], name: str) -> int:
+    value = saved.get(name)
+    if not is_number(value):
+        raise _PlaceFormError(f"{name} is not a whole number of 0 or more")
+    return value
+
+
+def _text(saved: Mapping[str, Json], name: str) -> str:
+    value = saved.get(name)
+    if not isinstance(value, str):
+        raise _PlaceFormError(f"{name} is not text")
+    return value

@@ -1,0 +1,128 @@
+"""Whether the log continues: the same log, and all of it, or an error that says what became of it."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.producers.sqlserver.change_model import lsn
+from tests.unit.producers.sqlserver.test_handover import instance, known
+from wrackline.producers.sources.sqlserver.discover.database_sql import (
+    DatabaseRow,
+    azure_sql,
+    databases_sql,
+    identity_of,
+    log_bounds_sql,
+)
+from wrackline.producers.sources.sqlserver.follow.continuity import (
+    LOST,
+    DatabaseState,
+    renewed_position,
+    resume_position,
+)
+from wrackline.producers.sources.sqlserver.log.position import (
+    DatabaseIdentity,
+    SqlServerPosition,
+    position_of,
+)
+from wrackline.schemas.errors import Transient, WracklineError
+
+IDENTITY = DatabaseIdentity("family", "fork", "server/shop")
+A, B = instance("a", 7, 10), instance("b", 8, 50)
+NOW = DatabaseState("shop", IDENTITY, lsn(40), [A])
+SAVED = SqlServerPosition(3, lsn(30), transaction=b"t" * 10, identity=IDENTITY, instances=known(A))
+
+
+def test_the_log_continues_where_we_stopped() -> None:
+    moved = replace(NOW, identity=IDENTITY._replace(name="other/shop"))
+    at = resume_position(position_of(SAVED.saved()), moved)
+    assert at == SAVED
+    assert at.identity == moved.identity, "another server of the same availability group"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"identity": IDENTITY._replace(family="x")}, "sqlserver.database_foreign"),
+        ({"identity": IDENTITY._replace(fork="x")}, "sqlserver.history_forked"),
+        ({"instances": [B]}, "sqlserver.capture_renewed"),
+        ({"instances": []}, "sqlserver.capture_renewed"),
+        ({"newest": lsn(29)}, "sqlserver.log_behind"),
+        ({"oldest": lsn(30), "transaction": None}, "sqlserver.history_forked"),
+        ({"oldest": lsn(9), "transaction": b"u" * 10}, "sqlserver.history_forked"),
+    ],
+)
+def test_another_log_stops_the_pipeline(change: dict[str, object], code: str) -> None:
+    with pytest.raises(WracklineError) as caught:
+        resume_position(SAVED, replace(NOW, **change))  # type: ignore[arg-type]
+    assert caught.value.code == code
+    assert code in LOST
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"oldest": lsn(9), "transaction": b"t" * 10},
+        {"oldest": lsn(31)},  # the cleanup job has taken it
+        {"oldest": None},
+    ],
+)
+def test_our_last_commit_is_still_there_or_nobody_knows(change: dict[str, object]) -> None:
+    assert resume_position(SAVED, replace(NOW, **change)) == SAVED  # type: ignore[arg-type]
+
+
+def test_a_secondary_that_lags_is_waited_for() -> None:
+    with pytest.raises(Transient) as caught:
+        resume_position(SAVED, replace(NOW, newest=lsn(29), secondary=True))
+    assert caught.value.code == "sqlserver.replica_behind"
+    assert caught.value.code not in LOST
+
+
+def test_a_first_start_is_behind_all_that_is_there() -> None:
+    """A fresh instance may start above the newest commit; then nothing before it is ours."""
+    at = resume_position(None, replace(NOW, instances=[A, B, instance("c", 9, None)]))
+    assert (at.epoch, at.lsn, set(at.instances)) == (1, lsn(50), {"a", "b"})
+    assert resume_position(at, replace(NOW, instances=[A, B])) == at, (
+        "and so is a second start, before any commit"
+    )
+    assert resume_position(None, NOW).lsn == lsn(40)
+
+
+def test_a_log_that_nobody_has_captured_yet_is_waited_for() -> None:
+    with pytest.raises(Transient) as caught:
+        resume_position(None, replace(NOW, newest=None, instances=[instance("a", 7, None)]))
+    assert caught.value.code == "sqlserver.log_not_begun"
+
+
+def test_a_log_whose_old_commits_are_cleaned_away_still_continues() -> None:
+    assert resume_position(SAVED, replace(NOW, newest=None)) == SAVED
+
+
+def test_a_renewed_log_is_a_new_epoch_from_now_on() -> None:
+    forked = replace(NOW, identity=IDENTITY._replace(fork="x"), newest=lsn(2), instances=[B])
+    at = renewed_position(SAVED, forked)
+    assert (at.epoch, at.lsn, at.identity, set(at.instances)) == (4, lsn(50), forked.identity, {"b"})
+    assert SAVED.log_seq() < at.log_seq()
+
+
+ROW = DatabaseRow(
+    "shop", True, "ONLINE", False, "Latin1_General_CI_AS", "2026-01-01T00:00:00", "srv", None, "f", "k"
+)
+
+
+def test_a_database_is_known_by_its_group_or_its_fork_or_its_name() -> None:
+    assert identity_of(ROW) == DatabaseIdentity("f", "k", "srv/shop")
+    grouped = ROW._replace(group="g")
+    moved = grouped._replace(server="other", fork="after a failover")
+    assert identity_of(grouped)[:2] == identity_of(moved)[:2] == ("g", "")
+    azure = ROW._replace(family=None, fork=None)
+    assert identity_of(azure) == DatabaseIdentity("srv/shop", "2026-01-01T00:00:00", "srv/shop")
+    assert identity_of(azure) != identity_of(azure._replace(created="2027-01-01T00:00:00")), (
+        "dropped and made again"
+    )
+
+
+def test_databases_and_their_logs_are_asked_for() -> None:
+    assert databases_sql(["a'b", "c"]).endswith("WHERE d.name IN (N'a''b', N'c');")
+    assert "WHERE name = DB_NAME();" in azure_sql()
+    assert log_bounds_sql("a]b", lsn(7)).count("[a]]b].cdc.lsn_time_mapping") == 3
+    assert log_bounds_sql(None, lsn(7)).endswith("WHERE start_lsn = 0x00000000000000000007);")

@@ -1,0 +1,110 @@
+"""A range that was handed out is counted again: rows that come late are found, and nothing else is."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.producers.sqlserver.change_model import ALL, TABLES, Server, history, lsn, positions, read
+from wrackline.producers.sources.sqlserver.log.change_rows import INSERT, RowPlace, row_key
+from wrackline.producers.sources.sqlserver.log.lsn import ZERO
+from wrackline.producers.sources.sqlserver.log.page_merger import CommitPart, LoggedCommit, TableRange
+from wrackline.producers.sources.sqlserver.log.position import SqlServerPosition
+from wrackline.producers.sources.sqlserver.log.range_audit import CountedRange, RangeAudit
+from wrackline.schemas.errors import Definite
+
+TABLE = TABLES[0]
+
+
+def count(server: Server, asked: CountedRange) -> int:
+    """Answer as COUNT_BIG does."""
+    return sum(asked.above < key[:10] <= asked.upto for key, _, _ in server.rows[asked.table])
+
+
+def audited(server: Server, position: SqlServerPosition) -> tuple[RangeAudit, list[CountedRange]]:
+    """Read to the end in one poll, and let the range rest."""
+    audit, upto = RangeAudit("shop", 30), server.commits[-1].lsn
+    audit.begin(position, [TableRange(table, position.behind, upto) for table in TABLES])
+    for part in read(server, position)[0]:
+        audit.taken(part)
+    audit.end(0)
+    return audit, list(audit.due(10))
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_what_was_read_is_what_is_there_from_any_place_on(seed: int) -> None:
+    server = history(Random(seed), commits=4, most=5)
+    for position in [SqlServerPosition(1, ZERO), *positions(read(server)[0])]:
+        audit, asked = audited(server, position)
+        audit.compare(asked, [count(server, one) for one in asked])
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_a_row_that_comes_late_is_found(seed: int) -> None:
+    random = Random(seed)
+    server = history(random)
+    places = [one for one in positions(read(server)[0]) if one.lsn < server.commits[-1].lsn]
+    position = random.choice([SqlServerPosition(1, ZERO), *places])
+    audit, asked = audited(server, position)
+    table = random.choice(TABLES)
+    commit = random.choice([one.lsn for one in server.commits if one.lsn > position.lsn])
+    server.rows[table].append((row_key(commit, RowPlace(9, lsn(1), table, INSERT)), ALL, b""))
+    with pytest.raises(Definite) as caught:
+        audit.compare(asked, [count(server, one) for one in asked])
+    assert caught.value.code == "sqlserver.late_rows"
+
+
+def test_rows_that_the_cleanup_job_deletes_are_no_fault() -> None:
+    server = history(Random(3))
+    audit, asked = audited(server, SqlServerPosition(1, ZERO))
+    audit.compare(asked, [0 for _ in asked])
+
+
+def poll(audit: RangeAudit, now: float, number: int) -> None:
+    audit.begin(SqlServerPosition(1, lsn(number)), [TableRange(TABLE, lsn(number + 1), lsn(number + 1))])
+    change = (TABLE, "u", b"", b"", b"", b"")
+    audit.taken(CommitPart(LoggedCommit(lsn(number + 1), 0, b"t"), 0, [change], complete=True))
+    audit.end(now)
+
+
+def test_the_newest_range_that_has_rested_is_counted_and_not_too_often() -> None:
+    audit = RangeAudit("shop", 30)
+    assert audit.due(0) == ()
+    for now in range(20):
+        poll(audit, now, now)
+    [asked] = audit.due(20)
+    assert asked == CountedRange(TABLE, lsn(10), lsn(11), 2), "read at 10 s; an update has two rows"
+    assert audit.due(49) == ()
+    [later] = audit.due(50)
+    assert later.upto == lsn(20)
+    assert audit.due(1000) == (), "nothing was read since"
+
+
+def test_a_poll_that_did_not_end_is_not_counted() -> None:
+    audit = RangeAudit("shop", 30)
+    audit.begin(SqlServerPosition(1, lsn(1)), [TableRange(TABLE, lsn(2), lsn(9))])
+    poll(audit, 0, 20)
+    [asked] = audit.due(10)
+    assert asked.above == lsn(20)
+
+
+def test_a_stream_that_nobody_audits_remembers_seconds_only() -> None:
+    audit = RangeAudit("shop", 1e9)
+    for now in range(1000):
+        poll(audit, now, now)
+    assert len(audit._read) <= 12
+
+
+def test_an_older_instance_is_counted_only_up_to_its_end() -> None:
+    audit = RangeAudit("shop", 30)
+    audit.begin(
+        SqlServerPosition(1, lsn(5)), [TableRange(TABLE, lsn(6), lsn(7)), TableRange(9, lsn(8), lsn(9))]
+    )
+    audit.end(0)
+    assert [(one.table, one.above, one.upto) for one in audit.due(10)] == [
+        (TABLE, lsn(5), lsn(7)),
+        (9, lsn(7), lsn(9)),
+    ]
