@@ -57,7 +57,7 @@ class RangeAudit:
         self._above, self._ranges = position.lsn, ranges
         self._rows.clear()
 
-    def taken(self, part: CommitPart) -> None:
+    def count(self, part: CommitPart) -> None:
         """Count the rows of what is handed out: an update has two."""
         if part.commit.lsn > self._above:
             self._rows.update(change[0] for change in part.changes)

@@ -27,7 +27,7 @@ def audited(server: Server, position: SqlServerPosition) -> tuple[RangeAudit, li
     audit, upto = RangeAudit("shop", 30), server.commits[-1].lsn
     audit.begin(position, [TableRange(table, position.behind, upto) for table in TABLES])
     for part in read(server, position)[0]:
-        audit.taken(part)
+        audit.count(part)
     audit.end(0)
     return audit, list(audit.due(10))
 
@@ -66,7 +66,7 @@ def test_rows_that_the_cleanup_job_deletes_are_no_fault() -> None:
 def poll(audit: RangeAudit, now: float, number: int) -> None:
     audit.begin(SqlServerPosition(1, lsn(number)), [TableRange(TABLE, lsn(number + 1), lsn(number + 1))])
     change = (TABLE, "u", b"", b"", b"", b"")
-    audit.taken(CommitPart(LoggedCommit(lsn(number + 1), 0, b"t"), 0, [change], complete=True))
+    audit.count(CommitPart(LoggedCommit(lsn(number + 1), 0, b"t"), 0, [change], complete=True))
     audit.end(now)
 
 
