@@ -21,6 +21,8 @@ class BareClient:
     def __init__(self, port: int, user: str = USER, *, reads_only: bool = False, odbc: bool = False) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
         self._incoming = Incoming()
+        self.received = b""
+        """Every byte that came."""
         self.send(MessageKind.PRELOGIN, print_prelogin(Encryption.NOT_SUPPORTED, (1, 0, 0)))
         self.answer()
         self.send(MessageKind.LOGIN, _login(user, reads_only=reads_only, odbc=odbc))
@@ -42,6 +44,7 @@ class BareClient:
         while (message := self._incoming.next()) is None:
             data = self.socket.recv(65_536)
             assert data, "the server has closed the connection"
+            self.received += data
             self._incoming.feed(data)
         assert isinstance(message, ClientMessage)
         return message.body
@@ -67,6 +70,16 @@ class BareClient:
             body += short_text(name) + bytes([output]) + type_info(declared) + put(declared, value)
         self.send(MessageKind.RPC, print_headers() + body)
         return self.answer()
+
+
+def packet_sizes(received: bytes) -> list[int]:
+    """Return the sizes of the packets in a stream of bytes."""
+    sizes = []
+    while received:
+        (size,) = struct.unpack_from(">H", received, 2)
+        sizes.append(size)
+        received = received[size:]
+    return sizes
 
 
 def last_status(answer: bytes) -> int:

@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from tests.integration.sqlserver_standin.bare_client import BareClient, last_status
+from tests.integration.sqlserver_standin.bare_client import BareClient, last_status, packet_sizes
 from tests.integration.sqlserver_standin.serving import DATABASE, PASSWORD, USER
 from wrackline.control.local.sqlserver_standin.front.listener import SqlServerStandin
 from wrackline.control.local.sqlserver_standin.model.server import ModelServer
@@ -184,4 +184,6 @@ def test_packets_may_end_anywhere(model: ModelServer, size: int) -> None:
     with SqlServerStandin(model) as server, BareClient(server.port) as client:
         whole = client.ask(text)
     with SqlServerStandin(model, packet_size=size) as server, BareClient(server.port) as client:
+        client.received = b""
         assert client.ask(text) == whole
+        assert max(packet_sizes(client.received)) == min(size, len(whole) + 8)

@@ -44,7 +44,7 @@ class ModelTable:
     unique: tuple[str, ...]
     """Columns of unique indexes that are not the key."""
     defers: bool
-    """Whether an UPDATE of a key or unique column is a delete and an insert in the log."""
+    """Whether an UPDATE of one row's key or unique column is a delete and an insert, as of many rows."""
     versions: dict[RowKey, list[tuple[int, Cells | None]]] = field(default_factory=dict)
     keys: list[RowKey] = field(default_factory=list)
     """The keys of all versions, in order."""

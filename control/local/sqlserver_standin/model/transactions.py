@@ -173,7 +173,7 @@ class ModelTransaction:
         moves = any(
             before[at] != after[at] for before, after in zip(befores, afters, strict=True) for at in places
         )
-        if not (table.defers and moves):
+        if not moves or (len(befores) == 1 and not table.defers):
             for before, after in zip(befores, afters, strict=True):
                 self._log(table, ChangeKind.UPDATE, before, after, command)
             return
