@@ -57,9 +57,12 @@ class Task:
 
     def run(self) -> None:
         """Publish until asked to stop, or all is done; raise errors that need an operator, or too many."""
-        retries = Retries()
+        retries, recovers = Retries(), False
         try:
             while not self._stopping.is_set():
+                if not recovers:  # after a failure it does until it runs: its cause may still be there
+                    self._witness.health(Health.STARTING, None)
+                recovers = False
                 try:
                     if self._session():
                         self._witness.health(Health.COMPLETED, None)
@@ -72,7 +75,7 @@ class Task:
                     raise given_up.error from None
                 except Transient as error:
                     before = Retries() if self._progressed else retries
-                    self._progressed = False
+                    self._progressed, recovers = False, True
                     retries = before.failed(error, self._clock(), self._limits)
                     self._witness.health(Health.RECOVERING, error)
                     self._stopping.wait(self._limits.wait_before(retries.tries, self._chance()))
@@ -83,7 +86,6 @@ class Task:
     def _session(self) -> bool:
         """Run from one start of the publisher to the next error, or a stop; return whether all is done."""
         memory_tuning.free_garbage()
-        self._witness.health(Health.STARTING, None)
         started = background.start_call(self._publisher.start, "start")
         if not self._ended(started):
             return False

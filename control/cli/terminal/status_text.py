@@ -170,6 +170,8 @@ def _log(log: Side | WracklineError) -> Iterator[Text]:
         yield Text.assemble(("log", "bold"), "     unknown: ", str(log))
         return
     waits = "" if log["state"] == HalfState.RUNNING.value else f"; the worker is {log['state']}"
+    if log.get("error"):
+        yield Text.assemble(("source", "bold"), f"  {log['state']}: ", (error_text(log["error"]), "yellow"))
     yield from map(_task, log.get("tasks", ()))
     for database, its in log["databases"].items():
         behind = "unknown bytes" if its["behind_bytes"] is None else size_text(its["behind_bytes"])

@@ -108,8 +108,9 @@ class PipelineStatus:
                 yield Exit.OPERATOR
             if target.get("error"):
                 yield _exit_code(target["error"])
-        if isinstance(self.target, Mapping) and self.target["error"]:
-            yield _exit_code(self.target["error"])
+        for half in (self.log, self.target):
+            if isinstance(half, Mapping) and half.get("error"):
+                yield _exit_code(half["error"])
         if isinstance(self.log, Mapping):
             for one in (*self.log["databases"].values(), *self.log.get("tasks", ())):
                 if error := one.get("error"):

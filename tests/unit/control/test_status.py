@@ -233,6 +233,13 @@ def test_one_side_is_shown_where_the_other_does_not_answer() -> None:
     assert "a wall" in "\n".join(shown(PipelineStatus("shop", BUSY, BUSY, consumer())))
 
 
+def test_a_worker_that_recovers_says_from_what_and_a_script_hears_it() -> None:
+    report = {"state": "recovering", "error": BUSY.document(), "databases": {}}
+    found = PipelineStatus("shop", {"shop.public.orders": GOING}, report, None)
+    assert shown(found)[0] == "source  recovering: [test.busy] a wall"
+    assert found.exit is Exit.TRANSIENT
+
+
 def test_what_both_halves_report_is_put_together() -> None:
     source, target = half(HalfState.RUNNING), half(HalfState.RUNNING, target="iceberg")
     source.tables["shop.public.orders"] = GOING

@@ -63,7 +63,7 @@ def test_an_opening_of_a_session_that_has_ended_is_closed_before_the_next_sessio
     world.committing = fail_once(openings.waits)
 
     def has_gone_on() -> bool:
-        if world.seen.count(("task", "starting")) == 2 and world.seen.count(("good", "running")) == 2:
+        if world.sessions == 2 and world.seen.count(("good", "running")) == 2:
             openings.answer.set()
         return has_all(world)
 
@@ -160,7 +160,7 @@ def test_failures_of_a_database_still_count_after_kafka_has_ended_a_session() ->
             tries += 1
             if tries == 4:
                 enough.set()
-                wait_for(lambda: world.seen.count(("task", "starting")) == 2 or world.stopping.is_set())
+                wait_for(lambda: world.sessions == 2 or world.stopping.is_set())
             raise AWAY(database=name)
 
     world.opening = refuse
@@ -168,3 +168,14 @@ def test_failures_of_a_database_still_count_after_kafka_has_ended_a_session() ->
     world.committing = lambda: (enough.wait(10), fail())[1]
     world.run(lambda one: ("odd", "failed") in one.seen and one.rows["good"] >= ROWS)
     assert tries == 6 + 1, "what the ended session began does not count"
+
+
+def test_a_task_recovers_until_it_runs_so_that_its_error_is_shown_while_it_is_tried_again() -> None:
+    world = World(positions=start_at_zero())
+    enough = threading.Event()
+    fail = fail_once(enough)
+    enough.set()
+    world.committing = fail
+    world.run(has_all)
+    states = [state for name, state in world.seen if name == "task"]
+    assert states == ["starting", "running", "recovering", "running"]
