@@ -34,6 +34,7 @@ def places(world: GroupWorld, of: Worker) -> list[str]:
     return [one["worker_id"] for one in status["tasks"] if one["state"] == "RUNNING"]
 
 
+@pytest.mark.full  # test_group_hands.py holds it for one worker
 def test_a_task_moves_to_a_worker_that_joins_and_back_from_one_that_is_killed(
     world: GroupWorld, beside: psycopg.Connection[tuple[object, ...]]
 ) -> None:

@@ -7,7 +7,7 @@ from tests.unit.console.test_pages import Page, asked
 from wrackline.control.console.draw.flow_map import FlowNames, flow_map
 from wrackline.control.console.lineage.lineage_page import LineageSource, lineage_page
 from wrackline.control.console.workers.workers_page import workers_page
-from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState, state_of_tasks
 from wrackline.control.runtime.rest.model.connectors import GroupMember
 from wrackline.producers.connect.restart_policy import TaskState
 
@@ -92,6 +92,15 @@ def test_a_worker_of_many_tasks_names_some_and_counts_all() -> None:
     standings = {f"p{number}": replace(RUNS, worker="w") for number in range(200)}
     [row] = workers_page([GroupMember("w", 128, NOW, "1")], standings, "w", NOW).workers
     assert (len(row.tasks), row.more, row.counts[0][1]) == (50, 150, 200)
+
+
+def test_each_task_of_a_source_half_is_on_its_own_worker() -> None:
+    sources = [replace(RUNS, worker=one) for one in ("a", "b", "a")]
+    standings = {"shop": state_of_tasks(sources, replace(RUNS, worker="a"))}
+    page = workers_page([GroupMember(one, 64, NOW, "1") for one in ("a", "b")], standings, "a", NOW)
+    assert [[task.half for task in row.tasks] for row in page.workers] == [
+        ["source, task 0", "source, task 2", "target"], ["source, task 1"],
+    ]  # fmt: skip
 
 
 def test_names_of_others_are_text() -> None:

@@ -178,11 +178,13 @@ def test_one_half_is_paused_and_resumed_alone() -> None:
 
 def test_each_task_of_a_source_half_has_a_line_and_actions_of_its_own() -> None:
     board, error = busy(3), {"code": "pg.unreachable", "sentence": "no answer", "hint": "look", "frames": []}
-    board.halves[Half.SOURCE].report["tasks"] = [
+    tasks = [
         {"task": 0, "state": "running", "error": None, "databases": ["shop", HOSTILE]},
         {"task": 1, "state": "silent", "error": error, "databases": ["crm"]},
         {"task": 2, "state": "stopped", "error": None, "databases": []},
     ]
+    source = board.halves[Half.SOURCE]
+    source.report = {**source.report, "tasks": tasks}
     states = [RUNS, replace(RUNS, worker="db-host-2:8083"), ConnectorState(TaskState.PAUSED)]
     crew = MadeCrew({"three": state_of_tasks(states, RUNS)})
     with served(crew, MadeViews({"three": board})) as door:
