@@ -16,6 +16,9 @@ from wrackline.control.local.sqlserver_standin.wire.tokens import Done, return_v
 
 BEGIN, COMMIT = b"\x05\x00\x00\x00", b"\x07\x00\x00\x00"
 NOTES = "SELECT note FROM notes"
+INTERRUPTED = b"\xfd\x02\x00\xc1" + bytes(9)
+ACKNOWLEDGED = b"\xfd\x20\x00\xfd" + bytes(9)
+"""What SQL Server sent to a client that cancelled, as recorded in dotnet/SqlClient's pull request 2714."""
 
 
 @pytest.fixture
@@ -44,7 +47,8 @@ def test_an_attention_ends_a_wait_for_a_lock(server: SqlServerStandin, model: Mo
         client.batch(NOTES)
         assert waits.wait()
         client.send(MessageKind.ATTENTION, b"")
-        assert last_status(client.answer()) == Done.ATTENTION
+        assert client.answer() == INTERRUPTED
+        assert client.answer() == ACKNOWLEDGED
         assert b"\x01\x00\x00\x00" in client.ask("SELECT 1 AS a"), "the connection goes on"
     write.rollback()
 
@@ -54,15 +58,18 @@ def test_an_attention_between_packets_ends_the_answer_behind_a_whole_token(serve
         client.batch(f"{NOTES}; {NOTES}; {NOTES}; {NOTES}; {NOTES}; {NOTES}; {NOTES}; {NOTES}")
         client.send(MessageKind.ATTENTION, b"")
         answer = client.answer()
-        assert last_status(answer) == Done.ATTENTION
+        assert answer.endswith(INTERRUPTED)
         assert len(answer) < 8 * 600_000
+        assert client.answer() == ACKNOWLEDGED
 
 
 def test_an_attention_behind_the_answer_is_acknowledged(server: SqlServerStandin) -> None:
     with BareClient(server.port) as client:
         client.ask("SELECT 1 AS a")
         client.send(MessageKind.ATTENTION, b"")
-        assert client.answer() == b"\xfd\x20" + bytes(11)
+        client.received = b""
+        assert client.answer() == ACKNOWLEDGED
+        assert client.received[:4] + client.received[6:8] == b"\x04\x01\x00\x15" + b"\x01\x00"
 
 
 def test_a_client_that_is_cut_loses_its_transaction(server: SqlServerStandin, model: ModelServer) -> None:

@@ -33,6 +33,7 @@ class AnswerStream:
         transport: Transport,
         size: int,
         server: str,
+        process: int,
         cancelled: Callable[[], bool],
         *,
         in_procedure: bool,
@@ -40,6 +41,7 @@ class AnswerStream:
         self._transport = transport
         self._size = size
         self._server = server
+        self._process = process
         self._cancelled = cancelled
         self._in_procedure = in_procedure
         self._buffer = bytearray()
@@ -122,13 +124,22 @@ class AnswerStream:
         self.write(b"")
         self._send(bytes(self._buffer), last=True)
 
-    def acknowledge(self) -> None:
-        """End the answer as an attention wants it: behind a whole token, for the client still reads."""
+    def interrupt(self) -> None:
+        """End the answer of a request that was interrupted: behind a whole token, and as a failed statement.
+
+        The attention is acknowledged in a message of its own, as a real server does it.
+        """
         self._held = None
-        self._buffer += tokens.done(Done.ATTENTION)
+        self._buffer += tokens.done(Done.ERROR, command=tokens.SELECT_COMMAND)
         while len(self._buffer) > self._size - HEADER:
             self._send_full()
         self._send(bytes(self._buffer), last=True)
+        self._number = 1
+        self.acknowledge()
+
+    def acknowledge(self) -> None:
+        """Acknowledge an attention."""
+        self._send(tokens.done(Done.ATTENTION, command=tokens.ATTENTION_COMMAND), last=True)
 
     def _send_full(self) -> None:
         room = self._size - HEADER
@@ -138,7 +149,7 @@ class AnswerStream:
     def _send(self, body: bytes, *, last: bool) -> None:
         (packet,) = cut(MessageKind.ANSWER, body, self._size)
         head = bytearray(packet[:HEADER])
-        head[1], head[6] = int(last), self._number & 0xFF
+        head[1], head[4:6], head[6] = int(last), self._process.to_bytes(2, "big"), self._number & 0xFF
         self._number += 1
         self._transport.send(bytes(head) + packet[HEADER:])
 

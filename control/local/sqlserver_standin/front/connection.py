@@ -115,7 +115,12 @@ class ClientConnection:
 
     def _answer(self, *, in_procedure: bool = False) -> AnswerStream:
         return AnswerStream(
-            self._transport, self._size, self._model.name, self._look, in_procedure=in_procedure
+            self._transport,
+            self._size,
+            self._model.name,
+            self._process,
+            self._look,
+            in_procedure=in_procedure,
         )
 
     def _log_in(self, login: TdsLogin, answer: AnswerStream) -> SqlSession:
@@ -175,12 +180,12 @@ class ClientConnection:
             answer.in_transaction = session.levels > 0
             answer.error(error)
         except Cancelled:
-            answer.acknowledge()
+            answer.interrupt()
             return
         try:
             answer.finish()
         except Cancelled:
-            answer.acknowledge()
+            answer.interrupt()
 
     def _run(self, session: SqlSession, message: ClientMessage, answer: AnswerStream) -> None:
         match message.kind:

@@ -14,6 +14,7 @@ from wrackline.control.local.sqlserver_standin.wire.values import Cell, put
 TDS_7_4 = 0x74000004
 SELECT_COMMAND = 0xC1
 EXECUTE_COMMAND = 0xE0
+ATTENTION_COMMAND = 0xFD
 _NULLABLE = 0x0001
 _CASE_COUNTS = 0x0002
 _IDENTITY = 0x0010
