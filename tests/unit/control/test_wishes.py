@@ -12,7 +12,7 @@ from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Transient, WracklineError, define
 
 PAUSE, RUN = DesiredState.PAUSE, DesiredState.RUN
-LOST = define("test.lost", Transient, "it was lost", hint="try again")
+LOST = define("test.wish_lost", Transient, "it was lost", hint="try again")
 
 Grant = Callable[[Sequence[Wish]], None]
 
