@@ -1,7 +1,7 @@
 """How long it takes until a page of the console shows what has changed in a half, over a real Kafka.
 
 A half writes its board as a running one does.  A worker follows it and serves the console; a page renews
-itself when the worker told it to, as its script does.  Each change comes at a random moment between two
+itself when the worker says so, as its script does.  Each change comes at a random moment between two
 reports of figures.
 """
 

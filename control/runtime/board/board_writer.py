@@ -1,4 +1,4 @@
-"""A thread that writes what a half reports to its board: figures each other second, and once more at its end.
+"""A thread that writes what a half reports to its board: figures every other second, and again at its end.
 
 In: what looks at the half.  Out: records.  A state that changes is written within half a second.  The half
 never waits for it: while Kafka is away nothing is written, and when Kafka answers again all of it is.  An

@@ -1,6 +1,6 @@
 """Moments: the present one, those at which figures move, those that people write, and how people read them.
 
-All clocks step together, so that a figure never waits twice: each other second halves report, then workers
+All clocks step together, so that a figure never waits twice: every other second halves report, then workers
 look at what came, then pages that are open ask for it.
 """
 

@@ -3,8 +3,8 @@
 A slot has no comment, and any pipeline can name it in `slot.name`.  Two things show whose it is: the position
 that another pipeline has stored in the same Kafka, which names the slot and the server; and a publication of
 the database that was made for a pipeline whose own slot, or the database's among several, has this name.  A
-pipeline without a position in the
-slot would take it from where the other stopped, and the other could never continue.
+pipeline without a position in the slot would take it from where the other stopped, and the other could never
+continue.
 
 A position that the slot has passed shows nothing: its pipeline can't continue there.  The slot was read by
 another since, or was dropped and made again.

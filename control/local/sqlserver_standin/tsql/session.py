@@ -63,7 +63,7 @@ class RowCount(NamedTuple):
 
     rows: int | None
     command: int = 0
-    """What DONE calls the statement; a client that is told of none of these does not look at the count."""
+    """What DONE calls the statement; a client that finds none of these does not look at the count."""
 
 
 class Entered(NamedTuple):
@@ -146,7 +146,7 @@ class SqlSession:
     def view(
         self, database: ModelDatabase, hints: frozenset[str]
     ) -> tuple[ModelTransaction | None, int | None, bool]:
-        """Decide how committed rows are read: by version, or waiting for who writes them."""
+        """Decide how committed rows are read: by version, or once their writer has ended."""
         one = self.transaction if self.transaction and self.transaction.database is database else None
         if self.settings.isolation == "SNAPSHOT":
             if not database.allows_snapshots:
