@@ -72,7 +72,8 @@ class TableLayouts:
         self, pipeline: str, halves: Mapping[Half, HalfBoard], choice: TableChoice, at_ms: int
     ) -> TableLayout:
         """Return the layout of a pipeline's tables; a map of figures is drawn again each time."""
-        states, about = board_version(halves).states, (pipeline, choice.text, choice.tone, choice.figure)
+        states = board_version(halves.values()).states
+        about = (pipeline, choice.text, choice.tone, choice.figure)
         with self._lock:
             known = self._layouts.get(about)
         if known is not None and known[0] == states and not choice.figure:

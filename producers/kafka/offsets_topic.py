@@ -7,7 +7,7 @@ committed; so a partition has one writer, and that writer reads it only after fe
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Collection, Iterator, Mapping, Sized
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
 
@@ -129,21 +129,22 @@ def _partitions_of(admin: AdminClient, topic: str) -> Sized:
 
 
 def slot_exists(admin: AdminClient, slot: OffsetsSlot) -> bool:
-    """Return whether the slot is there; this lists all topics, because a request for one may make it."""
-    try:
-        known = admin.list_topics(timeout=SECONDS).topics
-    except KafkaException as exc:
-        raise of_exception(exc, "the admin client", slot.topic) from exc
-    return slot.topic in known and slot.partition in known[slot.topic].partitions
+    """Return whether the slot is there."""
+    return slot.partition in _known_partitions(admin, slot.topic)
 
 
 def count_slots(admin: AdminClient, topic: str) -> int:
     """Return how many slots there are; 0: no topic."""
+    return len(_known_partitions(admin, topic))
+
+
+def _known_partitions(admin: AdminClient, topic: str) -> Collection[int]:
+    """Return a topic's partitions; this lists all topics, because a request for one may make it."""
     try:
         known = admin.list_topics(timeout=SECONDS).topics
     except KafkaException as exc:
         raise of_exception(exc, "the admin client", topic) from exc
-    return len(known[topic].partitions) if topic in known else 0
+    return known[topic].partitions if topic in known else ()
 
 
 class SlotContents(NamedTuple):

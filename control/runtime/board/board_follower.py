@@ -138,7 +138,7 @@ class BoardFollower:
         """
         with self._lock:
             self._obey_clock()
-            known = {half: half_of(self._board, pipeline, half, now_ms()) for half in Half}
+            known = self._halves(pipeline)
             copies = {
                 half: replace(
                     one,
@@ -154,19 +154,21 @@ class BoardFollower:
     def version(self, pipeline: str) -> BoardVersion:
         """Return numbers that are others once a pipeline's board says something else."""
         with self._lock:
-            return board_version({half: half_of(self._board, pipeline, half, now_ms()) for half in Half})
+            return board_version(one for half in Half for one in self._board.tasks(pipeline, half).values())
 
     def maps(self, pipeline: str) -> Mapping[Half, MapLog]:
         """Return the maps of columns of both halves as they are now."""
         with self._lock:
-            return {half: half_of(self._board, pipeline, half, now_ms()).maps.copy() for half in Half}
+            return {half: one.maps.copy() for half, one in self._halves(pipeline).items()}
 
     def errors(self, pipeline: str) -> Mapping[Half, Sequence[tuple[ErrorDay, ErrorCount]]]:
         """Return how often each half has logged each error on each day."""
         with self._lock:
-            return {
-                half: list(half_of(self._board, pipeline, half, now_ms()).errors.items()) for half in Half
-            }
+            return {half: list(one.errors.items()) for half, one in self._halves(pipeline).items()}
+
+    def _halves(self, pipeline: str) -> Mapping[Half, HalfBoard]:
+        at_ms = now_ms()
+        return {half: half_of(self._board, pipeline, half, at_ms) for half in Half}
 
     def receipts(self, pipeline: str) -> Sequence[Receipt]:
         """Return the newest requests of a pipeline."""

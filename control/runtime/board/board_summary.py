@@ -27,10 +27,11 @@ class BoardVersion(NamedTuple):
 _NEVER: Final = BoardVersion(0, 0)
 
 
-def board_version(halves: Mapping[Half, HalfBoard]) -> BoardVersion:
-    """Return the version of both halves; numbers grow over both."""
-    known = halves.values()
-    return BoardVersion(max(one.states for one in known), max(one.version for one in known))
+def board_version(halves: Iterable[HalfBoard]) -> BoardVersion:
+    """Return the version of halves, or of all their tasks; numbers grow over all of them."""
+    known = list(halves)
+    states = max((one.states for one in known), default=0)
+    return BoardVersion(states, max((one.version for one in known), default=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def summarise(halves: Mapping[Half, HalfBoard], at_ms: int) -> PipelineSummary:
         errors[0] if errors else None,
         _total(database["end_bytes"] for database in databases),
         _total(database["retained_bytes"] for database in databases),
-        board_version(halves),
+        board_version(halves.values()),
     )
 
 
@@ -181,7 +182,8 @@ class PipelineHistory:
         last = samples[-1] if samples else None
         if last is None or abs(at_ms - last.at_ms) > 2 * _EVERY_MS:
             return summarise(halves, at_ms)
-        return last if last.version.states == board_version(halves).states else summarise(halves, at_ms)
+        is_same = last.version.states == board_version(halves.values()).states
+        return last if is_same else summarise(halves, at_ms)
 
     def samples(self) -> Sequence[PipelineSummary]:
         """Return them, oldest first."""

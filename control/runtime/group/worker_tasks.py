@@ -23,10 +23,10 @@ from wrackline.control.runtime.group.config_records import (
     GroupConfig,
 )
 from wrackline.control.runtime.group.status_records import GroupState, Task, TaskReport
-from wrackline.control.runtime.rest.model.connect_documents import ConnectorState, state_of_tasks
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import GroupMember
 from wrackline.control.runtime.rest.model.kept_answers import KeptAnswer
-from wrackline.control.runtime.worker.pipeline_tasks import pipeline_of
+from wrackline.control.runtime.worker.pipeline_tasks import pipeline_of, standing_of
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.connect.supervisor import MOVING, Supervisor
@@ -199,9 +199,7 @@ class WorkerTasks:
 
     def standing(self, connector: Connector) -> ConnectorState:
         """Return the states of a connector's tasks, wherever they run."""
-        tasks = connector.tasks
-        known = [self._state(connector, number) for number in tasks]
-        return state_of_tasks(known[: tasks.sources], known[tasks.sources] if tasks.target else None)
+        return standing_of(connector.tasks, lambda number: self._state(connector, number))
 
     def _state(self, connector: Connector, number: int) -> ConnectorState:
         with self._lock:

@@ -14,12 +14,12 @@ from confluent_kafka.admin import AdminClient
 
 from wrackline.control.runtime.ground.pipeline_access import ownership_of
 from wrackline.control.runtime.ground.times import now_ms
-from wrackline.control.runtime.rest.model.connect_documents import ConnectorState, state_of_tasks
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GroupMember
 from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
 from wrackline.control.runtime.rest.routes.connector_routes import BY_FILE
 from wrackline.control.runtime.services.offsets import PastPosition, PlannedMove, open_offsets
-from wrackline.control.runtime.worker.pipeline_tasks import tasks_of
+from wrackline.control.runtime.worker.pipeline_tasks import standing_of, tasks_of
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.login_check import check_login
@@ -76,8 +76,7 @@ class FileConnectors:
         if name not in self._pipelines:
             raise NO_CONNECTOR(name=shown_name(name))
         tasks = tasks_of(self._pipelines[name])
-        known = [self._standings.get(tasks.key(name, number), _NEW) for number in tasks]
-        return state_of_tasks(known[: tasks.sources], known[tasks.sources] if tasks.target else None)
+        return standing_of(tasks, lambda number: self._standings.get(tasks.key(name, number), _NEW))
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
         """Have it run, pause, stop or start again, soon; or one of its tasks run, pause or start again."""

@@ -7,10 +7,11 @@
 In: a pipeline's settings.  Out: its tasks, and the keys by which a supervisor and a log know them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState, state_of_tasks
 from wrackline.producers.kafka.takeover import DEAL_DIFFERS
 from wrackline.schemas.pipelines.deal import Deal, TaskShare, names_of, shares_of, source_tasks
 from wrackline.schemas.pipelines.pipeline import Pipeline
@@ -32,6 +33,12 @@ class PipelineTasks:
         if number >= self.sources:
             return f"{pipeline}:target"
         return f"{pipeline}:{number}" if number else pipeline
+
+
+def standing_of(tasks: PipelineTasks, state: Callable[[int], ConnectorState]) -> ConnectorState:
+    """Return the states of all tasks, put together."""
+    known = [state(number) for number in tasks]
+    return state_of_tasks(known[: tasks.sources], known[tasks.sources] if tasks.target else None)
 
 
 class TaskPlace(NamedTuple):

@@ -6,6 +6,7 @@ TLS runs over memory, so one socket serves a log-in that is encrypted and a rest
 import select
 import socket
 import ssl
+from collections.abc import Callable
 
 from wrackline.control.local.sqlserver_standin.wire.packets import ClientMessage, Incoming, MessageKind, cut
 
@@ -32,28 +33,11 @@ class Transport:
 
     def start_strict(self, context: ssl.SSLContext) -> None:
         """Do the handshake on the bare socket."""
-        tls = context.wrap_bio(self._raw_in, self._raw_out, server_side=True)
-        while True:
-            try:
-                tls.do_handshake()
-                break
-            except ssl.SSLWantReadError:
-                self._flush()
-                self._raw_in.write(self._received())
-        self._tls = tls
-        self._flush()
+        self._tls = self._handshake(context, self._flush, self._received)
 
     def start_wrapped(self, context: ssl.SSLContext) -> None:
         """Do the handshake inside messages of type PRELOGIN."""
-        tls = context.wrap_bio(self._raw_in, self._raw_out, server_side=True)
-        while True:
-            try:
-                tls.do_handshake()
-                break
-            except ssl.SSLWantReadError:
-                self._flush_wrapped()
-                self._raw_in.write(self.message().body)
-        self._flush_wrapped()
+        tls = self._handshake(context, self._flush_wrapped, lambda: self.message().body)
         self._raw_in.write(self._incoming.take_rest())
         self._tls = tls
 
@@ -61,6 +45,20 @@ class Transport:
         """Go on without TLS: what is encrypted was the log-in alone."""
         self._tls = None
         self._incoming.feed(self._raw_in.read())
+
+    def _handshake(
+        self, context: ssl.SSLContext, flush: Callable[[], None], receive: Callable[[], bytes]
+    ) -> ssl.SSLObject:
+        tls = context.wrap_bio(self._raw_in, self._raw_out, server_side=True)
+        while True:
+            try:
+                tls.do_handshake()
+            except ssl.SSLWantReadError:
+                flush()
+                self._raw_in.write(receive())
+            else:
+                flush()
+                return tls
 
     def _flush_wrapped(self) -> None:
         if body := self._raw_out.read():

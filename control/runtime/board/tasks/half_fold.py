@@ -11,9 +11,9 @@ task of it that has not reported yet is missing, and said to be.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, Final
 
+from wrackline.control.runtime.ground.times import utc_text
 from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.kafka.board_records import (
     MOST_TASKS,
@@ -101,7 +101,7 @@ def _task(pipeline: str, task: int, known: HalfBoard | None, at_ms: int) -> dict
     report, error = known.report, known.report["error"]
     state = report["state"]
     if known.is_silent(at_ms):
-        since = datetime.fromtimestamp(known.heard_ms / 1000, UTC).isoformat(timespec="seconds")
+        since = utc_text(known.heard_ms)
         named = {
             "pipeline": pipeline,
             "task": task,

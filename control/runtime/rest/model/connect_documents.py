@@ -123,8 +123,11 @@ def task_status(number: int, standing: ConnectorState, worker: str) -> dict[str,
 
 def tasks(name: str, config: Mapping[str, str], standing: ConnectorState) -> list[dict[str, Any]]:
     """List the tasks with their settings; those that share the databases, each with its own."""
-    shares = shares_of([one.strip() for one in config.get(DATABASES, "").split(",")], len(standing.sources))
-    dealt = {number: {DATABASES: ",".join(share)} for number, share in enumerate(shares) if standing.sources}
+    dealt: dict[int, dict[str, str]] = {}
+    if standing.sources:
+        names = [one.strip() for one in config[DATABASES].split(",")]
+        shares = shares_of(names, len(standing.sources))
+        dealt = {number: {DATABASES: ",".join(share)} for number, share in enumerate(shares)}
     return [
         {"id": {"connector": name, "task": number}, "config": {**config, **dealt.get(number, {})}}
         for number in standing.tasks

@@ -113,17 +113,20 @@ def _expanded(crew: Connectors, wanted: Sequence[str]) -> dict[str, Any]:
     found = {}
     for name in sorted(crew.names()):
         try:
-            standing = crew.standing(name)
-            parts = {
-                "info": connect_documents.info(name, crew.config(name), standing) if "info" in wanted else {},
-                "status": connect_documents.status(name, standing, crew.worker),
-            }
+            found[name] = _described(crew, name, wanted)
         except WracklineError:
             if name in crew.names():
                 raise
-            continue
-        found[name] = {part: parts[part] for part in wanted if part in parts}
     return found
+
+
+def _described(crew: Connectors, name: str, wanted: Sequence[str]) -> dict[str, Any]:
+    standing = crew.standing(name)
+    parts = {
+        "info": lambda: connect_documents.info(name, crew.config(name), standing),
+        "status": lambda: connect_documents.status(name, standing, crew.worker),
+    }
+    return {part: parts[part]() for part in wanted if part in parts}
 
 
 def _add_task_reads(made: APIRouter, crew: Connectors) -> None:
