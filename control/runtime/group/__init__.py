@@ -5,7 +5,6 @@ REST -> coordinator -> <group>-configs -> every worker -> the owner of the conne
 
 group_worker, group_settings      one worker of a group; the group's file
 group_connectors                  the connectors as REST sees and changes them
-wishes                            wishes that are written together
 group_drafts                      the drafts of connectors
 worker_tasks                      the tasks whose slots this worker owns
 config_records, status_records    the records of both topics and their fold; pure

@@ -1,19 +1,25 @@
 """What a group keeps of its connectors: the records of `<group>-configs`, and their fold.  Pure.
 
-    coordinator         {"worker", "url", "term", "users", "secret"}  the writing worker; whether users log in
-                                                there; the secret of the console's sessions, passed on by each
+    coordinator         {"worker", "url", "term", "users", "secret", "number"}  the writing worker; whether
+                                                users log in there; the secret of the console's sessions; the
+                                                number of its term
     connector-<name>    {"config", "cut", "tasks"}  the settings as they came, references unresolved; how many
                                                 tasks the source half has, if they are several
-    target-<name>       {"state", "paused"}         STARTED, PAUSED, STOPPED; tasks that are paused alone
+    target-<name>       {"state", "paused", "by", "nth"}    STARTED, PAUSED, STOPPED; tasks that are paused
+                                                alone; what `Sent` says, unless a transaction wrote it
     task-<name>-<n>     {"slot"}                    which partition of <group>-tasks a source task belongs to;
                                                 the target half goes with task 0
-    restart-<name>      {"at", "task"}              a message: nothing of it is kept; no task means all
+    restart-<name>      {"at", "task", "by", "nth"}   a message: nothing of it is kept; no task: all
     draft-default-<id>  {"name", "config", …}       a pipeline that is not made yet (`draft_records.py`)
     answer-<key>        {"at_ms", "request", "status", "location", "body"}    to a request that is done once
 
 A connector exists when it has its `connector-`, `target-` and all `task-` records.  `cut` distinguishes one
 configuration from the next, also for a connector that was deleted and made again.  A record that can't be
 read is skipped and reported: one connector's fault must not stop the others.
+
+Kafka fences a coordinator's transactions.  A record outside of them has the number of its term, `by`, and
+does not count behind a record of a later term.  Compaction would keep it instead of the one that counts, so
+the coordinator writes that one again (`restated`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -114,6 +120,14 @@ class CoordinatorTerm:
     term: str
     users: bool = False  # whether users have to log in there
     secret: str = field(default="", repr=False)  # of the console's sessions, in hex
+    number: int = field(default=0, compare=False)  # rises from term to term; 0: it has not been read yet
+
+
+class Sent(NamedTuple):
+    """A record outside of transactions: which term wrote it, and how many it had written then."""
+
+    by: int
+    nth: int
 
 
 class Restart(NamedTuple):
@@ -128,6 +142,7 @@ class GroupConfig:
 
     def __init__(self) -> None:
         self.office: CoordinatorTerm | None = None
+        self.newest_term, self.last_sent = 0, Sent(0, 0)
         self.drafts: dict[str, StoredDraft] = {}
         self.answers: dict[str, KeptAnswer] = {}
         self._configs: dict[str, tuple[Mapping[str, str], int, int]] = {}
@@ -135,6 +150,7 @@ class GroupConfig:
         self._slots: dict[str, dict[int, int]] = {}  # of each source task
         self._connectors: Mapping[str, Connector] = {}  # what they added up to at the last question
         self._news: set[str] = set()  # connectors with records since
+        self._late: set[str] = set()  # connectors whose last wish in the topic does not count
 
     def apply(self, key: bytes, value: bytes | None, offset: int = 0) -> Restart | None:
         """Take the next record, which is at this offset; return what it restarts.
@@ -145,12 +161,15 @@ class GroupConfig:
         kind, _, name = key.decode().partition("-")
         match kind:
             case "coordinator" if document is not None:
-                self.office = _read_term(document)
+                self._begin_term(_read_term(document), offset)
+            case "target" | "restart" if not self._is_in_office(document):
+                self._late |= {name} if kind == "target" else set()
             case "connector":
                 self._news.add(name)
                 _update(self._configs, name, document, _read_config)
             case "target":
                 self._news.add(name)
+                self._late.discard(name)
                 _update(
                     self._wishes,
                     name,
@@ -175,6 +194,24 @@ class GroupConfig:
                 raise ValueError(kind)
         return None
 
+    def _begin_term(self, read: CoordinatorTerm, offset: int) -> None:
+        """Number a term by where it begins; its later records have the number."""
+        self.newest_term = max(self.newest_term, read.number or max(self.newest_term + 1, offset))
+        self.office = replace(read, number=self.newest_term)
+
+    def _is_in_office(self, document: Document | None) -> bool:
+        """Whether a record was written by the newest term, or in a transaction."""
+        if document is None or "by" not in document:
+            return True
+        sent = Sent(number(document["by"]), number(document["nth"]))
+        self.newest_term, self.last_sent = max(self.newest_term, sent.by), max(self.last_sent, sent)
+        return sent.by == self.newest_term
+
+    def restated(self) -> list[Change]:
+        """Return the wishes that have to be written again, because a late one is behind them."""
+        known = self.connectors
+        return [wish_record(known[name]) if name in known else (_wish_key(name), None) for name in self._late]
+
     @property
     def connectors(self) -> Mapping[str, Connector]:
         """The connectors that exist; one without news is the same object as before."""
@@ -193,9 +230,9 @@ class GroupConfig:
 
 def term_record(new: CoordinatorTerm) -> tuple[bytes, bytes]:
     """Record which worker writes from here on."""
-    return _COORDINATOR, orjson.dumps(
-        {"worker": new.worker, "url": new.url, "term": new.term, "users": new.users, "secret": new.secret}
-    )
+    named = {"worker": new.worker, "url": new.url, "term": new.term}
+    numbered = {"number": new.number} if new.number else {}
+    return _COORDINATOR, orjson.dumps({**named, "users": new.users, "secret": new.secret, **numbered})
 
 
 def connector_record(connector: Connector, before: Connector | None = None) -> list[Change]:
@@ -212,10 +249,10 @@ def connector_record(connector: Connector, before: Connector | None = None) -> l
     ]
 
 
-def wish_record(connector: Connector) -> Change:
+def wish_record(connector: Connector, sent: Sent | None = None) -> Change:
     """Record the state that it is to have, and its tasks that are to rest meanwhile."""
     wished = {"state": _STATES[connector.wish], "paused": sorted(connector.resting)}
-    return f"target-{connector.name}".encode(), orjson.dumps(wished)
+    return _wish_key(connector.name), orjson.dumps(wished | _sent(sent))
 
 
 def removal_records(connector: Connector) -> list[Change]:
@@ -223,6 +260,14 @@ def removal_records(connector: Connector) -> list[Change]:
     keys = [f"{kind}-{connector.name}".encode() for kind in ("connector", "target", "restart")]
     keys += [_task_key(connector.name, task) for task in range(len(connector.slots))]
     return [(key, None) for key in keys]
+
+
+def _wish_key(name: str) -> bytes:
+    return f"target-{name}".encode()
+
+
+def _sent(sent: Sent | None) -> dict[str, int]:
+    return {} if sent is None else sent._asdict()
 
 
 def _task_key(name: str, task: int) -> bytes:
@@ -244,10 +289,10 @@ def draft_removal(draft_id: str) -> Change:
     return draft_records.key_of(draft_id), None
 
 
-def restart_record(name: str, at_ms: int, task: int | None) -> Change:
+def restart_record(name: str, at_ms: int, task: int | None, sent: Sent | None = None) -> Change:
     """Restart a connector, or one of its tasks."""
     which = {} if task is None else {"task": task}
-    return f"restart-{name}".encode(), orjson.dumps({"at": at_ms, **which})
+    return f"restart-{name}".encode(), orjson.dumps({"at": at_ms, **which, **_sent(sent)})
 
 
 def _update(known: dict[K, T], name: K, document: Document | None, read: Callable[[Document], T]) -> None:
@@ -269,7 +314,8 @@ def _read_term(read: Document) -> CoordinatorTerm:
     if url not in (f"http://{worker}", f"https://{worker}"):  # passwords go to this address
         raise ValueError("an address that is not the worker's")
     secret = text(read.get("secret", ""))  # an older version writes none
-    return CoordinatorTerm(text(worker), url, text(read["term"]), read.get("users") is True, secret)
+    term, which = text(read["term"]), number(read.get("number", 0))
+    return CoordinatorTerm(text(worker), url, term, read.get("users") is True, secret, which)
 
 
 def _read_answer(read: Document) -> KeptAnswer:

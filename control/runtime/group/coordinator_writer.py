@@ -2,21 +2,29 @@
 
     take    fence the previous writer -> record that we write -> read it ourselves: now all before it is known
     write   one transaction per change, so that a connector is written whole or not at all
+    send    a wish, without a transaction: one round trip, and the next need not wait for it.  A transaction
+            needs three, and begins only when Kafka has written the end of the one before to each partition
 
 Why it is right: all writers use one transactional id, so Kafka refuses the previous writer; and we decide
-only after we have read past our own first record.
+only after we have read past our own first record.  Kafka takes what a previous writer sends, but readers
+pass over it (`config_records.py`).  So a wish is granted when we have read it, and our term is still the
+newest.
 """
 
 import secrets
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Final
+from dataclasses import replace
+from typing import Final, cast
 
-from wrackline.control.runtime.group.config_records import Change, CoordinatorTerm, term_record
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from wrackline.control.runtime.group.config_records import Change, CoordinatorTerm, Sent, term_record
 from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
 from wrackline.producers.kafka.client import Client, Identity
+from wrackline.producers.kafka.failures import of_exception
 from wrackline.producers.kafka.transactor import OffsetsSlot, Transactor
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.topic_names import internal_topics
@@ -32,6 +40,8 @@ class CoordinatorWriter:
     def __init__(self, client: Client, group: str) -> None:
         self._client, self._slot, self._group = client, OffsetsSlot(internal_topics(group).configs, 0), group
         self._transactor: Transactor | None = None
+        self._sender: Producer | None = None
+        self._sent, self._refused = Sent(0, 0), cast("KafkaError | None", None)
         self.office: CoordinatorTerm | None = None
 
     def take(self, worker: str, url: str, *, users: bool, secret: str = "") -> CoordinatorTerm:
@@ -48,7 +58,16 @@ class CoordinatorWriter:
             transactor.drop()
             raise
         self._transactor, self.office = transactor, taken
+        wishes = self._client.reporter(f"{self._group}.wishes")
+        self._sender = Producer({**wishes, "linger.ms": 0, "message.timeout.ms": int(PATIENCE * 1000)})
+        self._sent, self._refused = Sent(0, 0), None
         return taken
+
+    def numbered(self, read: CoordinatorTerm | None) -> CoordinatorTerm | None:
+        """Take the number that our term was read with; return our term."""
+        if self.office is not None and self.office == read:
+            self.office = replace(self.office, number=read.number)
+        return self.office
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write all of it or nothing; if `office` is None afterwards, it must be taken again."""
@@ -65,8 +84,33 @@ class CoordinatorWriter:
                 known = self.office
                 self.take(known.worker, known.url, users=known.users, secret=known.secret)
 
+    def send(self, record: Callable[[Sent], Change]) -> Sent:
+        """Send a record; it counts when it is read, if our term is the newest there."""
+        if self._sender is None or self.office is None:
+            unknown = NO_COORDINATOR()
+            raise unknown
+        self._sent = Sent(self.office.number, self._sent.nth + 1)
+        key, value = record(self._sent)
+        try:
+            self._sender.produce(self._slot.topic, value, key, self._slot.partition, self._arrived)
+        except (KafkaException, BufferError) as error:
+            raise of_exception(error, self._group, self._slot.topic) from error
+        return self._sent
+
+    def check_sent(self) -> None:
+        """Raise why a record that was sent did not arrive; any thread may ask."""
+        if self._sender is not None:
+            self._sender.poll(0)
+        if self._refused is not None:
+            raise of_exception(KafkaException(self._refused), self._group, self._slot.topic)
+
+    def _arrived(self, error: KafkaError | None, _: Message) -> None:
+        self._refused = self._refused or error
+
     def drop(self) -> None:
         """Write no more."""
         if self._transactor is not None:
             self._transactor.drop()
-        self._transactor = self.office = None
+        if self._sender is not None:
+            self._sender.purge()
+        self._transactor = self._sender = self.office = None

@@ -4,8 +4,8 @@
     others   by the coordinator: decided on what it has read, and written before it answers
 
 In: what is read (`worker_tasks.py`), and the writer while this worker is the coordinator.  Out: what
-`control/runtime/rest/routes/connector_routes.py` needs, on any thread.  One change is made at a time; wishes
-that come meanwhile are then written together.
+`control/runtime/rest/routes/connector_routes.py` needs, on any thread.  One change is decided at a time; a
+wish lets the next one be decided before it has been read.
 """
 
 import os
@@ -13,19 +13,26 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from functools import partial
 from threading import Event, Lock
 from typing import Final, NamedTuple
 
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.group import config_records
-from wrackline.control.runtime.group.config_records import SLOTS, Change, Connector, is_draft
+from wrackline.control.runtime.group.config_records import (
+    SLOTS,
+    Change,
+    Connector,
+    CoordinatorTerm,
+    Sent,
+    is_draft,
+)
 from wrackline.control.runtime.group.coordinator_writer import PATIENCE, CoordinatorWriter
 from wrackline.control.runtime.group.follower import Follower
 from wrackline.control.runtime.group.group_settings import WorkerGroup
 from wrackline.control.runtime.group.slots import slots_for
 from wrackline.control.runtime.group.threads import Threads
-from wrackline.control.runtime.group.wishes import Wish, WishQueue
 from wrackline.control.runtime.group.worker_tasks import WorkerTasks
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import (
@@ -56,6 +63,7 @@ COORDINATORS_SLOT: Final = 0
 _LOOK: Final = 0.1  # seconds between two looks at whether this worker is the coordinator
 _TIDY: Final = 60.0  # seconds between two looks for answers that are too old
 _AGAIN: Final = 1.0  # seconds from one failed try to become it to the next
+_REFUSED: Final = 1.0  # seconds between two looks at whether Kafka refused a wish
 _SETTLE: Final = 5.0  # seconds to hear who owns each slot, while workers join or leave
 
 Say = Callable[[str, Sequence[str]], None]  # the coordinator, which writes, and all workers
@@ -106,7 +114,8 @@ class GroupConnectors:
         self._group, self._hands, self._follower, self._tell = group, hands, follower, tell
         self._pen = CoordinatorWriter(group.client, group.id)
         self._wanted, self._stop, self._lock = Event(), Event(), Lock()
-        self._wishes = WishQueue(self._lock, self._grant)
+        self._unread: dict[str, Connector] = {}  # as wishes that were sent and not read have it
+        self._last_sent = Sent(0, 0)
         self._holds = False
         self._shown: dict[str, tuple[int, Mapping[str, str]]] = {}
         self._thread = threads.make("coordinator", self._keep_office)
@@ -224,7 +233,7 @@ class GroupConnectors:
         self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
     ) -> None:
         """Keep a connector's settings; a task that runs starts again with them."""
-        with self._lock:
+        with self.writing():
             self.write(*self.storing(name, config, wish, new=new))
 
     def storing(
@@ -255,8 +264,9 @@ class GroupConnectors:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Let nobody else decide or write until the block ends."""
+        """Let nobody else decide or write until the block ends; what was wished before is known in it."""
         with self._lock:
+            self._await_wishes()
             yield
 
     def find_answer(self, key: str) -> KeptAnswer | None:
@@ -266,13 +276,13 @@ class GroupConnectors:
 
     def keep_answer(self, key: str, answer: KeptAnswer | None) -> None:
         """Keep an answer, and forget those that are too old; None: forget it."""
-        with self._lock:
+        with self.writing():
             old = [] if answer is None else too_old(self._hands.answers(), key, answer.user)
             self._write_answers({**dict.fromkeys(old), key: answer})
 
     def forget_old_answers(self) -> None:
         """Forget the answers that are too old, also while nobody sends a key."""
-        with self._lock:
+        with self.writing():
             now = now_ms()
             old = [key for key, answer in self._hands.answers().items() if not answer.counts(now)]
             if old:
@@ -284,7 +294,7 @@ class GroupConnectors:
 
     def remove(self, name: str) -> None:
         """Forget a connector; its positions stay."""
-        with self._lock:
+        with self.writing():
             known = self._connector(name)
             self.write(name, config_records.removal_records(known), lambda now: now is None)
             self._hands.forgets(known)
@@ -292,39 +302,35 @@ class GroupConnectors:
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
         """Have it run, pause, stop or start again, soon; or one of its tasks run, pause or start again."""
-        self._wishes.ask(Wish(name, wish, task))
+        with self._lock:
+            sent = self._decide(name, wish, task)
+        if sent is not None:
+            self._until_read(name, sent)
 
-    def _grant(self, wishes: Sequence[Wish]) -> None:
-        changes, new = list[Change](), list[Connector]()
-        for one in wishes:
-            try:
-                known = self._connector(one.name)
-                if one.state is DesiredState.RESTART:
-                    changes.append(config_records.restart_record(one.name, now_ms(), one.task))
-                elif (wished := known.wished(one.state, one.task)) != known:
-                    if wished.wish is DesiredState.RUN and known.wish is not DesiredState.RUN:
-                        slots = self._slots_for(one.name, len(wished.slots))
-                        wished = wished.placed(slots)  # it has no process that would move
-                    changes += config_records.connector_record(wished)
-                    new.append(wished)
-            except WracklineError as error:
-                one.error = error
-
-        def heard(_: Connector | None) -> bool:
-            now = self._hands.connectors()
-            return all(
-                one.name not in now or (now[one.name].wish, now[one.name].resting) == (one.wish, one.resting)
-                for one in new
-            )
-
-        if changes:
-            self.write(", ".join(one.name for one in wishes), changes, heard)
+    def _decide(self, name: str, wish: DesiredState, task: int | None) -> Sent | None:
+        """Return what was sent for a wish; None: nothing has to be read for it."""
+        known = self._unread.get(name) or self._connector(name)
+        if wish is DesiredState.RESTART:
+            return self._send(name, partial(config_records.restart_record, name, now_ms(), task))
+        wished = known.wished(wish, task)
+        if wished == known:
+            return self._last_sent if name in self._unread else None
+        if wished.wish is DesiredState.RUN and known.wish is not DesiredState.RUN:
+            slots = self._slots_for(name, len(wished.slots))
+            wished = wished.placed(slots)  # it has no process that would move
+        if wished.slots != known.slots:
+            self._await_wishes()
+            self.write(name, config_records.connector_record(wished), lambda _: True)
+            return None
+        sent = self._send(name, partial(config_records.wish_record, wished))
+        self._unread[name] = wished
+        return sent
 
     def edit_offsets(
         self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
     ) -> None:
         """Set positions, or forget them: the task then starts over, wherever the log begins."""
-        with self._lock:  # before its state is checked: a call that resumes it meanwhile waits
+        with self.writing():  # before its state is checked: a call that resumes it meanwhile waits
             self._require_stopped(name)
             with open_offsets(self.pipeline(name)) as opened:
                 edit_positions(opened, name, edits)
@@ -334,7 +340,7 @@ class GroupConnectors:
         if dry_run:
             with open_offsets(self.pipeline(name)) as opened:
                 return opened.preview_rewind(to, as_new=as_new)
-        with self._lock:
+        with self.writing():
             self._require_stopped(name)
             with open_offsets(self.pipeline(name)) as opened:
                 moves = opened.preview_rewind(to, as_new=as_new)
@@ -376,6 +382,51 @@ class GroupConnectors:
         if not self._follower.wait_for(lambda: heard(self._hands.connectors().get(name)), PATIENCE):
             raise NOT_HEARD(name=name, seconds=PATIENCE)
 
+    def _send(self, name: str, record: Callable[[Sent], Change]) -> Sent:
+        self._read_own_term()
+        reach("group_decided", name)
+        self._last_sent = self._pen.send(record)
+        return self._last_sent
+
+    def _await_wishes(self) -> None:
+        if self._unread and self._holds:
+            self._until_read(", ".join(self._unread), self._last_sent)
+        self._unread.clear()
+
+    def _until_read(self, name: str, sent: Sent) -> None:
+        """Wait until what was sent counts."""
+        try:
+            deadline = time.monotonic() + PATIENCE
+            while not self._follower.wait_for(lambda: self._hands.has_read(sent), _REFUSED):
+                self._pen.check_sent()
+                if time.monotonic() > deadline:
+                    raise NOT_HEARD(name=name, seconds=PATIENCE)
+        except WracklineError:
+            self._holds = False  # it may arrive later: our next term shuts it out
+            raise
+        reach("group_written", name)
+        if not self._hands.is_newest(sent.by):  # another coordinator wrote before us
+            self._holds = False
+            lost = NO_COORDINATOR()
+            raise lost
+
+    def _read_own_term(self) -> CoordinatorTerm:
+        """Return our term with the number that it was read with."""
+        ours = self._pen.office if self._holds else None
+        if ours is not None and not ours.number:
+            self._follower.wait_for(lambda: self._hands.office() == ours, PATIENCE)
+            ours = self._pen.numbered(self._hands.office())
+        if ours is None or not ours.number:
+            unknown = NO_COORDINATOR()
+            raise unknown
+        return ours
+
+    def _restate(self) -> None:
+        """Write again what a coordinator before us has overwritten late."""
+        if self._hands.restated():
+            with self.writing():
+                self.write("wishes that came late", self._hands.restated(), lambda _: True)
+
     def _keep_office(self) -> None:
         tidy = time.monotonic() + _TIDY
         while not self._stop.wait(_LOOK):
@@ -388,9 +439,10 @@ class GroupConnectors:
                 office = self._hands.office()
                 if office is not None and office.worker != self.worker:
                     self._leave()  # another worker has it, though our slots have not changed yet
-                elif time.monotonic() > tidy:
-                    tidy = time.monotonic() + _TIDY
-                    with suppress(WracklineError):  # the next look tries again
+                with suppress(WracklineError):  # the next look tries again
+                    self._restate()
+                    if time.monotonic() > tidy:
+                        tidy = time.monotonic() + _TIDY
                         self.forget_old_answers()
         self._leave()
 
@@ -410,8 +462,10 @@ class GroupConnectors:
             with self._lock:
                 known = self._hands.office()
                 secret = "" if known is None else known.secret
-                office = self._pen.take(self.worker, self._url, users=self._users, secret=secret)
-            self._holds = self._follower.wait_for(lambda: self._hands.office() == office, PATIENCE)
+                self._pen.take(self.worker, self._url, users=self._users, secret=secret)
+                self._unread.clear()
+                self._holds = True
+                self._read_own_term()
         except WracklineError as error:
             self._tell(error)
             self._stop.wait(_AGAIN)

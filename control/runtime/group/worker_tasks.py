@@ -21,6 +21,7 @@ from wrackline.control.runtime.group.config_records import (
     Connector,
     CoordinatorTerm,
     GroupConfig,
+    Sent,
 )
 from wrackline.control.runtime.group.status_records import GroupState, Task, TaskReport
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
@@ -234,6 +235,19 @@ class WorkerTasks:
         """Return which worker writes."""
         with self._lock:
             return self._config.office
+
+    def has_read(self, sent: Sent) -> bool:
+        """Whether a record has been read that was sent, or one that was sent after it."""
+        return self._config.last_sent >= sent
+
+    def is_newest(self, term: int) -> bool:
+        """Whether no later term has been read."""
+        return self._config.newest_term == term
+
+    def restated(self) -> Sequence[Change]:
+        """Return the wishes that have to be written again."""
+        with self._lock:
+            return self._config.restated()
 
     @contextmanager
     def written(self, changes: Iterable[Change]) -> Iterator[None]:

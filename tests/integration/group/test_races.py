@@ -187,3 +187,32 @@ def test_a_rewind_that_races_a_resume_comes_before_it_or_is_refused(world: Group
     wait_until(lambda: len(world.events(1)) >= events + 1)
     values = world.events(1)
     assert (len(values), len(set(values))) == (events + 1, len(rounds) + 1)
+
+
+def test_a_wish_that_a_replaced_coordinator_sends_late_counts_nowhere(
+    world: GroupWorld, tmp_path: Path
+) -> None:
+    armed = Armed(world, tmp_path, "group_decided")
+    world.make(armed.workers[0], 1)
+    world.runs(armed.workers[0], 1)
+    name = world.name(1)
+    armed.arm()
+    late = [meanwhile(lambda: ask("PUT", f"{armed.workers[0].url}/connectors/{name}/pause"))]
+    coordinator, other = armed.held(name)
+    coordinator.freeze()  # it has decided, and has not written
+    armed.release()
+    wait_until(lambda: ask("POST", f"{other.url}/connectors/{name}/restart")[0] in (202, 204))
+    coordinator.thaw()
+    status, told, _ = late[0].result()
+    assert status in (409, 503, 504), told
+    for one in armed.workers:
+        wait_until(lambda at=one: asked("GET", f"{at.url}/connectors/{name}/status")[1]["tasks"] != [])  # type: ignore[misc]
+    world.runs(other, 1)
+    world.insert(1, 1, 3)
+    world.arrived(1, 3)
+    assert ask("PUT", f"{other.url}/connectors/{name}/pause")[0] == 202
+    for one in armed.workers:
+        wait_until(
+            lambda at=one: asked("GET", f"{at.url}/connectors/{name}/status")[1]["connector"]["state"]  # type: ignore[misc]
+            == "PAUSED"
+        )

@@ -1,11 +1,14 @@
 """What a group keeps, as records: read again it is the same, and a stranger's does no harm."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wrackline.control.runtime.group import config_records, status_records
-from wrackline.control.runtime.group.config_records import Connector, CoordinatorTerm, GroupConfig
+from wrackline.control.runtime.group.config_records import Connector, CoordinatorTerm, GroupConfig, Sent
 from wrackline.control.runtime.group.status_records import GroupState, TaskReport
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 
@@ -68,9 +71,114 @@ def test_the_coordinator_is_the_worker_that_claimed_the_office_last() -> None:
         assert kept.office == office
 
 
+class Log:
+    """What Kafka keeps of a group's configuration, and what it should mean."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[int, bytes, bytes | None]] = []
+        self.end, self.terms, self.meant = 0, list[CoordinatorTerm](), dict[str, Connector]()
+
+    def append(self, changes: Iterable[config_records.Change]) -> None:
+        for key, value in changes:
+            self.kept.append((self.end, key, value))
+            self.end += 1
+
+    def read(self) -> GroupConfig:
+        fold = GroupConfig()
+        for offset, key, value in self.kept:
+            fold.apply(key, value, offset)
+        return fold
+
+    def compact(self) -> None:
+        last = {key: offset for offset, key, _ in self.kept}
+        self.kept = [one for one in self.kept if last[one[1]] == one[0]]
+
+    def begin_term(self) -> None:
+        name = f"w{len(self.terms)}"
+        self.append([config_records.term_record(CoordinatorTerm(name, f"http://{name}", name))])
+        office = self.read().office
+        assert office is not None
+        self.terms.append(office)
+
+    def put(self, name: str) -> None:
+        """Make or remove a connector, in a transaction of the newest term."""
+        changes = [config_records.term_record(self.terms[-1])]
+        if name in self.meant:
+            changes += config_records.removal_records(self.meant.pop(name))
+        else:
+            self.meant[name] = Connector(name, {}, self.end, DesiredState.RUN, 5)
+            changes += config_records.connector_record(self.meant[name])
+        self.append(changes)
+
+    def wish(self, name: str, term: int, wish: DesiredState) -> None:
+        """Wish as some term would; the wishes of earlier terms don't count."""
+        by = self.terms[term % len(self.terms)]
+        known = self.meant.get(name, Connector(name, {}, 0, DesiredState.RUN, 5))
+        self.append([config_records.wish_record(known.wished(wish, None), Sent(by.number, self.end))])
+        if by is self.terms[-1] and name in self.meant:
+            self.meant[name] = known.wished(wish, None)
+
+    def restate(self) -> None:
+        late = self.read().restated()
+        if late:
+            self.append([config_records.term_record(self.terms[-1]), *late])
+
+
+STEPS = st.one_of(
+    st.just(("begin_term",)),
+    st.tuples(st.just("put"), st.sampled_from("ab")),
+    st.tuples(
+        st.just("wish"),
+        st.sampled_from("ab"),
+        st.integers(0, 5),
+        st.sampled_from([DesiredState.RUN, DesiredState.PAUSE, DesiredState.STOP]),
+    ),
+    st.just(("compact",)),
+)
+
+
+@given(st.lists(STEPS, max_size=30))
+@example(
+    [
+        ("put", "a"),
+        ("begin_term",),
+        ("begin_term",),
+        ("compact",),
+        ("wish", "a", 1, DesiredState.PAUSE),
+    ]
+)
+def test_a_wish_of_an_earlier_coordinator_counts_for_no_reader_before_and_after_compaction(
+    steps: list[tuple[Any, ...]],
+) -> None:
+    log = Log()
+    log.begin_term()
+    for step, *more in steps:
+        if step == "compact":
+            log.restate()  # the coordinator does so at once; compaction comes much later
+            assert log.read().restated() == []
+        getattr(log, step)(*more)
+        assert log.read().connectors == log.meant
+    log.restate()
+    log.compact()
+    assert log.read().connectors == log.meant
+
+
+def test_a_restart_that_an_earlier_coordinator_asks_for_late_is_none() -> None:
+    log = Log()
+    log.begin_term()
+    late = config_records.restart_record("shop", 1, None, Sent(log.terms[0].number, 1))
+    assert log.read().apply(*late) == ("shop", None)
+    log.begin_term()
+    fold = log.read()
+    assert fold.apply(*late) is None
+    assert fold.restated() == []
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [
+        (b"target-shop", b'{"state":"PAUSED","paused":[],"by":"7","nth":1}'),
+        (b"target-shop", b'{"state":"PAUSED","paused":[],"by":7}'),
         (b"connector-shop", b"not json"),
         (b"connector-shop", b'{"config":{"a":1},"cut":1}'),
         (b"connector-shop", b'{"config":{}}'),

@@ -1,87 +1,142 @@
-"""Wishes of many threads: those that wait are granted together, and each caller gets its own end."""
+"""Wishes that are on their way together: each counts when it is read, and each builds on those before it."""
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Event, Lock
+from threading import Condition
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from wrackline.control.runtime.group.wishes import Wish, WishQueue
+from wrackline.control.runtime.group import config_records
+from wrackline.control.runtime.group.config_records import Change, Connector, CoordinatorTerm, Sent
+from wrackline.control.runtime.group.group_connectors import GroupConnectors
+from wrackline.control.runtime.group.worker_tasks import WorkerTasks
+from wrackline.control.runtime.logs.lines import log_through
+from wrackline.control.runtime.worker.worker_log import WorkerLog
 from wrackline.producers.connect.restart_policy import DesiredState
-from wrackline.schemas.errors import Transient, WracklineError, define
+from wrackline.producers.connect.supervisor import Supervisor
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.topic_names import internal_topics
 
-PAUSE, RUN = DesiredState.PAUSE, DesiredState.RUN
-LOST = define("test.wish_lost", Transient, "it was lost", hint="try again")
-
-Grant = Callable[[Sequence[Wish]], None]
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+PAUSE, RUN, STOP = DesiredState.PAUSE, DesiredState.RUN, DesiredState.STOP
+TOPICS = internal_topics("g")
 
 
-class Slow:
-    """Grants wishes; the first ones wait until they may."""
+class Topic:
+    """A worker that coordinates, and its topic: what is written there is read when the test says so."""
 
-    def __init__(self, then: Grant = lambda _: None) -> None:
-        self.granted: list[list[tuple[str, DesiredState]]] = []
-        self.may, self._then = Event(), then
-        self.queue = WishQueue(Lock(), self._grant)
+    def __init__(self) -> None:
+        telling = WorkerLog(lambda *_: None, log_through(lambda _: None), str)
+        supervisor = Supervisor({}, telling, for_somebody=lambda _: False, must_stop=lambda: True)
+        self.hands = WorkerTasks(TOPICS, supervisor, cast("Any", None), lambda _: None, print)
+        self.written: list[Change] = []
+        self.waits = 0
+        self.read, self.changed, self.office = 0, Condition(), CoordinatorTerm("a", "http://a", "t1")
+        threads = SimpleNamespace(make=lambda *_: SimpleNamespace(start=lambda: None))
+        group = SimpleNamespace(client=None, id="g")
+        self.crew = GroupConnectors(*cast("Any", (group, "kafka", self.hands, self, print, threads)))
+        self.crew._pen = cast("Any", self)
+        self.crew._holds = True
+        self.write([config_records.term_record(self.office)])
+        for name in ("a", "b"):
+            self.write(config_records.connector_record(Connector(name, {}, 1, RUN, 0)))
+        self.reads_all()
+        self.crew._read_own_term()
+        self.waits = 0
+        self.sent = len(self.written)
 
-    def _grant(self, wishes: Sequence[Wish]) -> None:
-        self.granted.append([(one.name, one.state) for one in wishes])
-        if len(self.granted) == 1:
-            assert self.may.wait(30)
-        else:
-            self._then(wishes)
+    def write(self, changes: Sequence[Change]) -> None:
+        with self.changed:
+            self.written += changes
+            self.changed.notify_all()
 
-    def ask_all(self, *asked: tuple[str, DesiredState]) -> Sequence["Future[None]"]:
-        """Ask for the first; for the others in this order while it is being granted; return their ends."""
-        with ThreadPoolExecutor(len(asked)) as pool:
-            ends = list[Future[None]]()
-            for number, (name, state) in enumerate(asked):
-                ends.append(pool.submit(self.queue.ask, Wish(name, state, None)))
-                until(lambda number=number: len(self.queue._waiting) == number + 1)  # type: ignore[misc]
-                until(lambda: bool(self.granted))
-            self.may.set()
-        return ends
+    def send(self, record: Callable[[Sent], Change]) -> Sent:
+        sent = Sent(self.office.number, len(self.written))
+        self.write([record(sent)])
+        return sent
+
+    def numbered(self, read: CoordinatorTerm | None) -> CoordinatorTerm:
+        assert read is not None
+        self.office = read
+        return read
+
+    def check_sent(self) -> None:
+        pass
+
+    def wait_for(self, holds: Callable[[], bool], patience: float) -> bool:
+        del patience
+        with self.changed:
+            self.waits += 1
+            self.changed.notify_all()
+            assert self.changed.wait_for(holds, 30)
+        return True
+
+    def reads_all(self) -> None:
+        with self.changed:
+            for offset, (key, value) in enumerate(self.written[self.read :], self.read):
+                self.hands.hears(TOPICS.configs, offset, key, value)
+            self.read = len(self.written)
+            self.changed.notify_all()
+
+    def until_sent(self, count: int) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: len(self.written) == self.sent + count, 30)
+
+    def states(self) -> dict[str, DesiredState]:
+        return {name: one.wish for name, one in self.hands.connectors().items()}
 
 
-def test_wishes_that_come_while_one_is_written_are_written_together() -> None:
-    slow = Slow()
-    for end in slow.ask_all(("a", PAUSE), ("b", PAUSE), ("c", RUN)):
-        end.result()
-    assert slow.granted == [[("a", PAUSE)], [("b", PAUSE), ("c", RUN)]]
+def wished(topic: Topic, pool: ThreadPoolExecutor, *wishes: tuple[str, DesiredState]) -> list["Future[None]"]:
+    """Wish one after the other, before any is read."""
+    ends = []
+    for nth, wish in enumerate(wishes, 1):
+        ends.append(pool.submit(topic.crew.wish, *wish))
+        topic.until_sent(nth)
+    return ends
 
 
-def test_of_two_wishes_for_a_connector_the_later_one_is_granted_after_the_earlier_one() -> None:
-    slow = Slow()
-    for end in slow.ask_all(("a", PAUSE), ("b", PAUSE), ("c", RUN), ("b", RUN)):
-        end.result()
-    assert slow.granted == [[("a", PAUSE)], [("b", PAUSE), ("c", RUN)], [("b", RUN)]]
+def test_no_wish_waits_until_another_is_read_and_each_builds_on_the_last() -> None:
+    topic = Topic()
+    with ThreadPoolExecutor(4) as pool:
+        ends = wished(topic, pool, ("a", PAUSE), ("b", STOP), ("a", STOP))
+        same = pool.submit(topic.crew.wish, "b", STOP)  # it is sent already, but does not count yet
+        assert [one.done() for one in (*ends, same)] == [False] * 4
+        assert topic.states() == {"a": RUN, "b": RUN}
+        topic.reads_all()
+        for one in (*ends, same):
+            one.result(30)
+    assert topic.states() == {"a": STOP, "b": STOP}
+    assert len(topic.written) == topic.sent + 3
 
 
-def test_what_is_wrong_with_one_wish_is_its_own_and_a_failed_write_is_that_of_all() -> None:
-    def refuse_b(wishes: Sequence[Wish]) -> None:
-        for one in wishes:
-            if one.name == "b":
-                one.error = LOST()
+def test_who_decides_on_more_than_a_wish_knows_all_that_were_sent() -> None:
+    topic, known = Topic(), list[dict[str, DesiredState]]()
 
-    first, b, c = Slow(refuse_b).ask_all(("a", PAUSE), ("b", PAUSE), ("c", RUN))
-    assert (first.exception(), c.exception()) == (None, None)
-    assert isinstance(b.exception(), WracklineError)
+    def decide() -> None:
+        with topic.crew.writing():
+            known.append(topic.states())
 
-    def fail(_: Sequence[Wish]) -> None:
-        lost = LOST()
-        raise lost
+    with ThreadPoolExecutor(2) as pool:
+        (end,) = wished(topic, pool, ("a", PAUSE))
+        decided = pool.submit(decide)
+        with topic.changed:
+            assert topic.changed.wait_for(lambda: topic.waits == 2, 30)
+        topic.reads_all()
+        decided.result(30)
+        end.result(30)
+    assert known == [{"a": PAUSE, "b": RUN}]
 
-    for error in (end.exception() for end in Slow(fail).ask_all(("a", PAUSE), ("b", PAUSE), ("c", RUN))[1:]):
-        assert isinstance(error, WracklineError)
-    queue = WishQueue(Lock(), fail)
-    for _ in range(2):
-        with pytest.raises(WracklineError):
-            queue.ask(Wish("a", PAUSE, None))
+
+def test_a_wish_that_was_read_behind_another_term_is_refused() -> None:
+    topic = Topic()
+    with ThreadPoolExecutor(1) as pool:
+        topic.write([config_records.term_record(CoordinatorTerm("z", "http://z", "t2"))])
+        topic.sent += 1
+        (end,) = wished(topic, pool, ("a", PAUSE))
+        topic.reads_all()
+        with pytest.raises(WracklineError) as raised:
+            end.result(30)
+    assert raised.value.code == "rest.no_coordinator"
+    assert topic.states() == {"a": RUN, "b": RUN}
+    assert not topic.crew.writes
