@@ -41,8 +41,8 @@ def status(
 ) -> None:
     """Show each table's state on both sides, its progress and lag.
 
-    Exits with 0 if all tables continue, 3 if something waits or no consumer answers, 4 or 5 if a table
-    stopped; with --watch, the last refresh decides.
+    Exits with 0 if all tables continue, 3 if something waits or a half has ended though nobody paused or
+    stopped it, 4 or 5 if a half failed or a table stopped; with --watch, the last refresh decides.
     """
     context.ensure_object(Options).json = json
     ask, wanted = partial(gather_status, good_pipeline(file)), tables or []
