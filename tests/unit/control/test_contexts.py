@@ -22,7 +22,7 @@ from wrackline.control.runtime.rest.contexts.state_document import (
     state_document,
 )
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
-from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GoodSettings
 from wrackline.control.runtime.rest.routes import connector_routes
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
@@ -362,7 +362,7 @@ def test_an_application_is_started_and_stopped_by_its_worker(port: int) -> None:
 
 def test_positions_are_read_and_set_by_generation_and_instance() -> None:
     with writing() as (port, group):
-        group.put("shop", {"name": "shop", **GOOD}, DesiredState.STOP)
+        group.put("shop", GoodSettings({"name": "shop", **GOOD}, 1), DesiredState.STOP)
         apps = "/v1/contexts/prod/apps/shop"
         assert ask(port, f"GET {apps}/maxgeneration") == (200, {"maxGeneration": None})
         partition = {"server": "shop1", "database": "shop"}
@@ -383,14 +383,14 @@ def test_positions_are_read_and_set_by_generation_and_instance() -> None:
 
 def test_an_application_of_a_group_is_removed() -> None:
     with writing() as (port, group):
-        group.put("shop", {"name": "shop", **GOOD}, None)
+        group.put("shop", GoodSettings({"name": "shop", **GOOD}, 1), None)
         assert ask(port, "DELETE /v3/namespaces/prod/apps/shop")[0] == 200
         assert group.names() == []
 
 
 def test_a_write_goes_to_the_coordinator_and_get_state_does_not() -> None:
     with writing() as (port, group):
-        group.put("shop", {"name": "shop", **GOOD}, None)
+        group.put("shop", GoodSettings({"name": "shop", **GOOD}, 1), None)
         group.coordinator = OPEN_COORDINATOR(worker="another")
         assert ask(port, "POST /v1/contexts/prod/getState", {"name": "shop"})[0] == 200
         status, told = ask(port, "POST /v3/namespaces/prod/apps/shop/workers/DeltaWorker/stop")
