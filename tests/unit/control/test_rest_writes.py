@@ -279,10 +279,10 @@ def test_of_two_changes_at_once_none_undoes_the_other(
     group.put("shop", GoodSettings({**CONFIG, "name": "shop"}, 1), None)
     both, put = Barrier(2), group.put
 
-    def meets(name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool) -> None:
+    def meets(name: str, good: GoodSettings, wish: DesiredState | None, *, new: bool) -> None:
         with suppress(BrokenBarrierError):  # a single writer meets no other
             both.wait(0.5)
-        put(name, config, wish, new=new)
+        put(name, good, wish, new=new)
 
     monkeypatch.setattr(group, "put", meets)
     patches = ({"database.port": "5433"}, {"table.include.list": "public.a"})
