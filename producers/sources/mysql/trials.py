@@ -4,7 +4,7 @@
     log     the log's end -> a row of the signal table, or the heartbeat's query -> a dump from that end
 
 The row must come as a row, whole, and its table with the names of its columns.  A row that a killed trial
-left is removed by a trial an hour later.  A dump has a number by chance and does not wait at the log's end, so
+left is removed by one an hour later.  A dump has a number by chance and does not wait at the log's end, so
 no reader is ended by it, not even that of another trial, and nothing stays open.
 """
 
