@@ -38,9 +38,10 @@ from wrackline.control.cli.remote.slo_command import slo
 from wrackline.control.cli.tail.tail_command import tail
 from wrackline.control.cli.terminal.error_exit import run_and_exit
 from wrackline.control.cli.terminal.finding_text import findings_document, show_findings
-from wrackline.control.cli.terminal.output import AsJson, Json, Options, log_of, print_json, say
+from wrackline.control.cli.terminal.output import AsJson, Json, Options, log_of, print_json, say, text_width
 from wrackline.control.cli.terminal.progress import show_progress
 from wrackline.control.cli.terminal.screen import Screen
+from wrackline.control.cli.terminal.word_wrap import wrap_hint, wrap_sentence
 from wrackline.control.runtime.check.assessment import add_server_findings
 from wrackline.control.runtime.check.file_check import check_file
 from wrackline.control.runtime.check.pipeline_file import UnfitFile, good_pipeline
@@ -221,12 +222,16 @@ def errors(
     if json:
         print_json({"errors": [_code_as_json(entry) for entry in wanted]})
     elif code:
-        entry = wanted[0]
-        say(Text.assemble((entry.code, "bold"), f"  {entry.kind}: {entry.acts}"))
-        say(f"  {entry.sentence}\n  hint: {entry.hint}")
+        entry, width = wanted[0], text_width()
+        acts = wrap_sentence(f"{entry.kind}: {entry.acts}", width, 2, len(entry.code) + 2)
+        say(Text.assemble((entry.code, "bold"), f"  {acts}"))
+        say(f"  {wrap_sentence(entry.sentence, width, 2, 2)}\n  hint: {wrap_hint(entry.hint, width, 4, 8)}")
     else:
+        width = text_width()
         for entry in wanted:
-            say(Text.assemble((f"{entry.code:32}", "bold"), f" {entry.kind:14} {entry.sentence}"))
+            head, kind = f"{entry.code:32}", f" {entry.kind:14} "
+            sentence = wrap_sentence(entry.sentence, width, 4, len(head) + len(kind))
+            say(Text.assemble((head, "bold"), f"{kind}{sentence}"))
 
 
 @app.command()
@@ -264,7 +269,7 @@ def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:
             kind, importance = found.type.value.lower(), found.importance.value.lower()
             say(Text.assemble((found.name, "bold"), f"  {kind}, {default}, {importance} importance"))
             words = f"\n  one of: {', '.join(found.recommended)}" if found.recommended else ""
-            say(f"  {found.doc}{words}")
+            say(f"  {wrap_sentence(found.doc, text_width(), 2, 2)}{words}")
         case NotHonoured(), True:
             print_json(asdict(found))
         case NotHonoured(), False:

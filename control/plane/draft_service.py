@@ -19,7 +19,7 @@ from wrackline.control.runtime.check.assessment import PROBE_PATIENCE, assess
 from wrackline.control.runtime.ground.plain_json import plain_values
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.contexts.namespaces import NO_NAMESPACE
-from wrackline.control.runtime.rest.model.connectors import refuse_existing
+from wrackline.control.runtime.rest.model.connectors import GoodSettings, refuse_existing
 from wrackline.control.runtime.rest.model.drafts import (
     ANY,
     BAD_ID,
@@ -168,7 +168,7 @@ class DraftService:
         refuse_changed(stored, draft_id, expected)
         of = DraftSubject(draft_id, DraftForms.of(found.draft.config, found.draft.name))
         name = of.forms.settings.get("name", "")
-        settings = await run_in_threadpool(self._good, name, of.forms.settings)
+        good = await run_in_threadpool(self._good, name, of.forms.settings)
         told = await self.assess(of)
         shown = shown_name(draft_id)
         if errors := _ids(told["findings"], "ERROR"):
@@ -178,7 +178,7 @@ class DraftService:
             quoted = ", ".join(f'"{one}"' for one in left)
             raise NOT_ACCEPTED(draft=shown, ids=", ".join(left), quoted=quoted)
         deploy = self._access.drafts.deploy  # of what was assessed, and nothing newer
-        return dict(await run_in_threadpool(deploy, draft_id, found.tag, settings, wish))
+        return dict(await run_in_threadpool(deploy, draft_id, found.tag, good, wish))
 
     def put_app(self, name: str, sent: Mapping[str, Any]) -> dict[str, Any]:
         """Make a pipeline that is stopped, as CDAP makes an application, or give it other settings.
@@ -194,11 +194,11 @@ class DraftService:
         forms = DraftForms.of(whole, name)
         if wrong := [one for one in forms.findings if one.severity is Severity.ERROR]:
             raise NOT_DRAFT(why=wrong[0].description)
-        settings, _ = good_settings(self._access.check, name, forms.settings)
-        group.put(name, settings, DesiredState.STOP, new=new)
+        good, _ = good_settings(self._access.check, name, forms.settings)
+        group.put(name, good, DesiredState.STOP, new=new)
         return {"name": name, "ignored": draft_documents.ignored(forms)}
 
-    def _good(self, name: str, settings: Mapping[str, str]) -> Mapping[str, str]:
+    def _good(self, name: str, settings: Mapping[str, str]) -> GoodSettings:
         good, _ = good_settings(self._access.check, name, settings)
         refuse_existing(self._access.names(), name)
         return good

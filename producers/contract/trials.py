@@ -4,17 +4,35 @@
     trial     does it once, as the pipeline does it: what works
 
 In: settings that were found good.  Out: what was measured, or the error that a start would end with.  What a
-killed trial leaves is gone with its session, or is removed by the next trial.
+killed trial leaves is gone with its session, or is removed by a trial that comes an hour later or more.
+
+Two trials at once share nothing: what each makes has a stamp in its name, its moment and a part by chance.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from wrackline.schemas.redaction import Secret
 from wrackline.schemas.tables.table import SourcePartition
 
 Measures: TypeAlias = Mapping[str, int | float | str | None]
+
+LEFT_S: Final = 3600  # after which no trial runs any more, so what it has made is left
+_STAMP: Final = re.compile(r"([0-9a-f]{8})-[0-9a-f]{8}")
+
+
+def trial_stamp(now_s: float, chance: int) -> str:
+    """Return the part of names that no other trial has; stamps are ordered by their moments."""
+    return f"{int(now_s):08x}-{chance % (1 << 32):08x}"
+
+
+def left_stamps(names: Iterable[str], before: str, now_s: float) -> list[str]:
+    """Return the stamps of names that begin with `before`, of trials that no longer run."""
+    stamps = (name.removeprefix(before) for name in names if name.startswith(before))
+    found = ((stamp, _STAMP.fullmatch(stamp)) for stamp in stamps)
+    return sorted(stamp for stamp, match in found if match and int(match[1], 16) < now_s - LEFT_S)
 
 
 @dataclass(frozen=True, slots=True)

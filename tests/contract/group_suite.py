@@ -15,7 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, NOT_STOPPED, WritableConnectors
+from wrackline.control.runtime.rest.model.connectors import (
+    NO_CONNECTOR,
+    NOT_STOPPED,
+    GoodSettings,
+    WritableConnectors,
+)
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
 
@@ -46,10 +51,13 @@ class GroupSuite:
     def config(self, name: str, **more: str) -> Mapping[str, str]:
         return {**CONFIG, "name": name, **more}
 
+    def good(self, name: str, **more: str) -> GoodSettings:
+        return GoodSettings(self.config(name, **more), 1)
+
     def made(
         self, crew: WritableConnectors, name: str = "shop", wish: DesiredState = DesiredState.STOP
     ) -> None:
-        crew.put(name, self.config(name), wish)
+        crew.put(name, self.good(name), wish)
 
     def becomes(self, crew: WritableConnectors, name: str, state: TaskState) -> None:
         until = time.monotonic() + self.patience
@@ -98,20 +106,29 @@ class GroupSuite:
         assert crew.check(crew.stored_settings("shop")).values is not None, "with them it is whole"
 
     def test_settings_are_replaced_not_added_to(self, crew: WritableConnectors) -> None:
-        crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), DesiredState.STOP)
-        crew.put("shop", self.config("shop"), None)
+        crew.put(
+            "shop",
+            self.good("shop", **{"table.include.list": "public.a"}),
+            DesiredState.STOP,
+        )
+        crew.put("shop", self.good("shop"), None)
         assert crew.stored_settings("shop") == self.config("shop")
 
     def test_a_new_connector_replaces_none(self, crew: WritableConnectors) -> None:
         self.made(crew)
         with pytest.raises(WracklineError, match=r"rest\.exists"):
-            crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), None, new=True)
+            crew.put(
+                "shop",
+                self.good("shop", **{"table.include.list": "public.a"}),
+                None,
+                new=True,
+            )
         assert crew.stored_settings("shop") == self.config("shop")
 
     def test_a_change_of_settings_wakes_nobody(self, crew: WritableConnectors) -> None:
         self.made(crew)
         self.becomes(crew, "shop", TaskState.STOPPED)
-        crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), None)
+        crew.put("shop", self.good("shop", **{"table.include.list": "public.a"}), None)
         assert crew.standing("shop").state is TaskState.STOPPED
 
     @pytest.mark.parametrize(
@@ -124,7 +141,7 @@ class GroupSuite:
         self.becomes(crew, "shop", state)
 
     def test_a_connector_of_which_nothing_is_wished_is_begun(self, crew: WritableConnectors) -> None:
-        crew.put("shop", self.config("shop"), None)
+        crew.put("shop", self.good("shop"), None)
         assert crew.standing("shop").state not in (TaskState.STOPPED, TaskState.PAUSED)
         crew.wish("shop", DesiredState.STOP)
         self.becomes(crew, "shop", TaskState.STOPPED)
@@ -143,7 +160,11 @@ class GroupSuite:
         assert crew.stored_settings("orders") == self.config("orders")
 
     def test_what_was_made_again_has_nothing_of_before(self, crew: WritableConnectors) -> None:
-        crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), DesiredState.STOP)
+        crew.put(
+            "shop",
+            self.good("shop", **{"table.include.list": "public.a"}),
+            DesiredState.STOP,
+        )
         crew.remove("shop")
         self.made(crew, wish=DesiredState.PAUSE)
         assert crew.stored_settings("shop") == self.config("shop")

@@ -7,15 +7,14 @@ import pytest
 from tests.contract.group_suite import GroupSuite
 from tests.contract.promises import broken
 from tests.fakes.group import DEFAULTS, FakeGroup
+from wrackline.control.runtime.rest.model.connectors import GoodSettings
 from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce, settings_in_force
 from wrackline.producers.connect.restart_policy import DesiredState
 
 
 class KeepsNothing(FakeGroup):
-    def put(
-        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
-    ) -> None:
-        del name, config, wish, new
+    def put(self, name: str, good: GoodSettings, wish: DesiredState | None, *, new: bool = False) -> None:
+        del name, good, wish, new
 
 
 class ShowsSecrets(FakeGroup):
@@ -24,48 +23,36 @@ class ShowsSecrets(FakeGroup):
 
 
 class KeepsDefaults(FakeGroup):
-    def put(
-        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
-    ) -> None:
-        super().put(name, {**DEFAULTS, **config}, wish, new=new)
+    def put(self, name: str, good: GoodSettings, wish: DesiredState | None, *, new: bool = False) -> None:
+        super().put(name, good._replace(config={**DEFAULTS, **good.config}), wish, new=new)
 
 
 class Adds(FakeGroup):
-    def put(
-        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
-    ) -> None:
+    def put(self, name: str, good: GoodSettings, wish: DesiredState | None, *, new: bool = False) -> None:
         before = self.stored_settings(name) if name in self.names() else {}
-        super().put(name, {**before, **config}, wish, new=new)
+        super().put(name, good._replace(config={**before, **good.config}), wish, new=new)
 
 
 class Wakes(FakeGroup):
-    def put(
-        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
-    ) -> None:
-        super().put(name, config, wish, new=new)
+    def put(self, name: str, good: GoodSettings, wish: DesiredState | None, *, new: bool = False) -> None:
+        super().put(name, good, wish, new=new)
         self.wish(name, wish or DesiredState.RUN)
 
 
 class MakesStopped(FakeGroup):
-    def put(
-        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
-    ) -> None:
-        super().put(name, config, wish or DesiredState.STOP, new=new)
+    def put(self, name: str, good: GoodSettings, wish: DesiredState | None, *, new: bool = False) -> None:
+        super().put(name, good, wish or DesiredState.STOP, new=new)
 
 
 class IgnoresCase(FakeGroup):
-    def put(
-        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
-    ) -> None:
-        super().put(name.lower(), config, wish, new=new)
+    def put(self, name: str, good: GoodSettings, wish: DesiredState | None, *, new: bool = False) -> None:
+        super().put(name.lower(), good, wish, new=new)
 
 
 class Replaces(FakeGroup):
-    def put(
-        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
-    ) -> None:
+    def put(self, name: str, good: GoodSettings, wish: DesiredState | None, *, new: bool = False) -> None:
         del new
-        super().put(name, config, wish)
+        super().put(name, good, wish)
 
 
 class CallsAllItsOwn(FakeGroup):

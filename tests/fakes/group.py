@@ -13,6 +13,7 @@ from wrackline.control.runtime.rest.model.connect_documents import ConnectorStat
 from wrackline.control.runtime.rest.model.connectors import (
     NO_CONNECTOR,
     NOT_STOPPED,
+    GoodSettings,
     GroupMember,
     refuse_existing,
 )
@@ -94,15 +95,13 @@ class FakeGroup(AnswersInMemory):
         self.asked.append(f"{wish.value} {name}" + ("" if task is None else f" {task}"))
         self._wishes[name] = wish
 
-    def put(
-        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
-    ) -> None:
+    def put(self, name: str, good: GoodSettings, wish: DesiredState | None, *, new: bool = False) -> None:
         if new:
             refuse_existing(self._configs, name)
         self.asked.append(f"put {name}")
         if name not in self._configs:
             self._wishes[name] = wish or DesiredState.RUN
-        self._configs[name] = dict(config)
+        self._configs[name] = dict(good.config)
 
     def remove(self, name: str) -> None:
         self._known(name)

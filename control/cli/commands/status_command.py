@@ -1,15 +1,12 @@
 """`wrackline status`: both sides of a pipeline at a glance, once or repeatedly."""
 
-import os
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from wrackline.control.cli.terminal.output import Json, Options, print_json, say
+from wrackline.control.cli.terminal.output import Json, Options, print_json, say, text_width
 from wrackline.control.cli.terminal.progress import show_progress
 from wrackline.control.cli.terminal.status_text import StatusStyle, page, unknown_tables
 from wrackline.control.cli.terminal.status_watch import watch
@@ -41,8 +38,8 @@ def status(
 ) -> None:
     """Show each table's state on both sides, its progress and lag.
 
-    Exits with 0 if all tables continue, 3 if something waits or no consumer answers, 4 or 5 if a table
-    stopped; with --watch, the last refresh decides.
+    Exits with 0 if all tables continue, 3 if something waits or a half has ended though nobody paused or
+    stopped it, 4 or 5 if a half failed or a table stopped; with --watch, the last refresh decides.
     """
     context.ensure_object(Options).json = json
     ask, wanted = partial(gather_status, good_pipeline(file)), tables or []
@@ -55,8 +52,7 @@ def status(
         if json:
             print_json(status_document(found))
         else:
-            width = Console().width if sys.stdout.isatty() or "COLUMNS" in os.environ else None
-            for line in page(found, StatusStyle(width, now_ms()), wanted):
+            for line in page(found, StatusStyle(text_width(), now_ms()), wanted):
                 say(line)
             for one in unknown_tables(found, wanted):
                 raise typer.BadParameter(f"neither half has a table {one}")

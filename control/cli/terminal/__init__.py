@@ -6,6 +6,7 @@ In: values of the runtime's services.  Out: lines, documents, and the exit code.
     error_exit        every end of a command: its message and its exit code
     progress          a moving line while a command waits
     screen            lines above one status line, for `wrackline run`
+    word_wrap         breaks lines between words, and no command.  Pure
     finding_text      what a check found
     status_text       a pipeline's status for people
     status_watch      the same, again every few seconds

@@ -24,6 +24,7 @@ from rich.text import Text
 
 from wrackline.control.cli.terminal.finding_text import findings_document, show_findings
 from wrackline.control.cli.terminal.output import Options, harmless_text, print_json
+from wrackline.control.cli.terminal.word_wrap import wrap_hint, wrap_sentence
 from wrackline.control.runtime.check.pipeline_file import UnfitFile, log_findings
 from wrackline.control.runtime.ground.exits import Exit, exit_of
 from wrackline.schemas.errors import Definite, OperatorNeeded, WracklineError, define
@@ -88,7 +89,10 @@ def _say(error: WracklineError, asked: Options) -> None:
     if asked.json:
         print_json({"error": error.document()}, line=True)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(harmless_text(Text.assemble(("error", "bold red"), f" {error}")))
+    width = console.width if sys.stderr.isatty() else None
+    sentence = wrap_sentence(f"[{error.code}] {error.sentence}", width, 2, len("error "))
+    hint = f"\n  hint: {wrap_hint(error.hint, width, 4, 8)}" if error.hint else ""
+    console.print(harmless_text(Text.assemble(("error", "bold red"), f" {sentence}{hint}")))
 
 
 def _say_fault(error: Exception, asked: Options) -> None:

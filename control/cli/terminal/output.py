@@ -1,5 +1,6 @@
 """How every command prints: lines for people, or one JSON document."""
 
+import os
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
@@ -39,6 +40,11 @@ class Options:
 def say(text: str | Text) -> None:
     """Print a line for people; nothing in it is obeyed by their terminal."""
     _console(sys.stdout).print(harmless_text(text), markup=False)
+
+
+def text_width() -> int | None:
+    """Return the columns that a line has room for; None: it may have any length."""
+    return Console().width if sys.stdout.isatty() or "COLUMNS" in os.environ else None
 
 
 def harmless_text(text: str | Text) -> str | Text:

@@ -17,6 +17,7 @@ from typing import Any, Final
 from wrackline.control.runtime.files.file_writer import write_file
 from wrackline.control.runtime.files.toml_text import write_toml
 from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.rest.model.connectors import GoodSettings
 from wrackline.control.runtime.rest.model.drafts import (
     FILE_EXISTS,
     NO_FILE,
@@ -81,10 +82,11 @@ class FileDrafts:
             self._file(draft_id).unlink(missing_ok=True)
 
     def deploy(
-        self, draft_id: str, expected: str | None, settings: Mapping[str, str], wish: DesiredState
+        self, draft_id: str, expected: str | None, good: GoodSettings, wish: DesiredState
     ) -> Mapping[str, Any]:
         """Write the pipeline's file, then remove the draft."""
         del wish  # whoever starts the file decides
+        settings = good.config
         if widening := [name for name in WIDENING if name in settings]:  # a file's own would count
             raise NOT_THE_OWNER(names=", ".join(widening))
         file = self._folder.parent / f"{settings['name']}.toml"

@@ -39,6 +39,7 @@ from wrackline.control.runtime.rest.model.connectors import (
     NO_CONNECTOR,
     NO_COORDINATOR,
     NOT_STOPPED,
+    GoodSettings,
     GroupMember,
     refuse_existing,
 )
@@ -54,7 +55,6 @@ from wrackline.control.runtime.worker.position_edits import edit_positions
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.failpoints import reach
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
-from wrackline.schemas.pipelines.deal import source_tasks
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.secret_refs import Resolver
@@ -229,25 +229,22 @@ class GroupConnectors:
         with open_offsets(self.pipeline(name)) as opened:
             return opened.history()
 
-    def put(
-        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
-    ) -> None:
+    def put(self, name: str, good: GoodSettings, wish: DesiredState | None, *, new: bool = False) -> None:
         """Keep a connector's settings; a task that runs starts again with them."""
         with self.writing():
-            self.write(*self.storing(name, config, wish, new=new))
+            self.write(*self.storing(name, good, wish, new=new))
 
-    def storing(
-        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool
-    ) -> Storing:
+    def storing(self, name: str, good: GoodSettings, wish: DesiredState | None, *, new: bool) -> Storing:
         """Return what has to be written to keep a connector's settings; called while `writing`.
 
-        A new one replaces none, also none that was made since the caller looked.
+        A new one replaces none, also none that was made since the caller looked.  The settings were checked
+        before, because all other writers wait meanwhile.
         """
         if new:
             refuse_existing(self._hands.connectors(), name)
         known = self._hands.connectors().get(name)
         cut = max(time.time_ns() // 1_000_000, 0 if known is None else known.cut + 1)
-        tasks = source_tasks(self.check(config).good())
+        config, tasks = good
         if known is None:
             made = Connector(name, config, cut, wish or DesiredState.RUN, COORDINATORS_SLOT)
             kept = made.placed(self._slots_for(name, tasks))

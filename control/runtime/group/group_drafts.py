@@ -10,6 +10,7 @@ from typing import Any, Final
 from wrackline.control.runtime.group.config_records import Connector, draft_removal
 from wrackline.control.runtime.group.group_connectors import GroupConnectors
 from wrackline.control.runtime.group.worker_tasks import WorkerTasks
+from wrackline.control.runtime.rest.model.connectors import GoodSettings
 from wrackline.control.runtime.rest.model.drafts import existing, refuse_changed, storable
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.kafka.draft_records import NAMESPACE, Draft, StoredDraft, key_of
@@ -51,13 +52,13 @@ class GroupDrafts:
             self._crew.write(draft_id, [draft_removal(draft_id)], lambda _: draft_id not in self.stored())
 
     def deploy(
-        self, draft_id: str, expected: str | None, settings: Mapping[str, str], wish: DesiredState
+        self, draft_id: str, expected: str | None, good: GoodSettings, wish: DesiredState
     ) -> Mapping[str, Any]:
         """Write the connector, and remove the draft, in one transaction."""
-        name = settings["name"]
+        name = good.config["name"]
         with self._crew.writing():
             existing(self.stored(), draft_id)
             refuse_changed(self.stored(), draft_id, expected)
-            made = self._crew.storing(name, settings, wish, new=True)
+            made = self._crew.storing(name, good, wish, new=True)
             self._crew.write(name, [*made.changes, draft_removal(draft_id)], made.heard)
         return {"name": name, "state": _STATES[wish]}

@@ -1,15 +1,17 @@
 """A transaction that is committed and read back, and one that is aborted and not read.
 
     topic, made as tables' topics are made -> begin, a record as large as a row, commit -> begin, abort
-    -> begin, the last record, commit -> a reader with read_committed -> the topic is deleted
+    -> begin, the last record, commit -> a reader with read_committed
+    -> the other servers are tried -> the topic is deleted
 
-The topic and the transactional id are the trial's own, so nobody who runs is fenced.  The topic has the time
-at which a broker took each record, which shows its clock.
+The topic and the transactional id are this assessment's own, so nobody else is fenced.  The topic has the
+time at which a broker took each record, which shows its clock.  It stays until the end, because its name says
+to a later assessment what this one may have left elsewhere if it was killed.
 """
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -23,13 +25,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
 from wrackline.control.runtime.ground.pipeline_access import group_of
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.probe.clocks import ClockReading
-from wrackline.producers.contract.trials import Measures, Trial
+from wrackline.producers.contract.trials import Measures, Trial, left_stamps
 from wrackline.producers.failpoints import reach
 from wrackline.producers.kafka.client import Client, Identity, Settings
-from wrackline.producers.kafka.failures import UNREACHABLE, of_exception
+from wrackline.producers.kafka.failures import DENIED, UNREACHABLE, of_exception
 from wrackline.producers.kafka.topic_creation import TopicCreation, TopicCreator, read_creation
-from wrackline.producers.kafka.topic_deletion import delete_topics
-from wrackline.schemas.errors import Definite, define
+from wrackline.producers.kafka.topic_deletion import delete_topics, list_topics
+from wrackline.schemas.errors import Definite, OperatorNeeded, define
 from wrackline.schemas.language.findings import Finding, Severity, rule
 from wrackline.schemas.settings.settings_registry import Values
 
@@ -59,6 +61,16 @@ LIMIT_SMALL = rule(
     " --add-config max.message.bytes={more}",
 )
 
+ID_DENIED = define(
+    "kafka.trial_denied",
+    OperatorNeeded,
+    "Kafka rejects {who}: {name}",
+    hint="check kafka.sasl.*, and grant the rights by prefix, because each trial has another id: kafka-acls"
+    " --bootstrap-server <brokers> --add --producer --resource-pattern-type prefixed"
+    " --transactional-id '{prefix}' --topic '{prefix}' --allow-principal User:<user>",
+    connects=True,
+)
+
 PATIENCE_S: Final = 10.0
 _MOST_PAYLOAD: Final = 8 << 20
 _LEAST_PAYLOAD: Final = 1000
@@ -67,17 +79,25 @@ _LEAST_PAYLOAD: Final = 1000
 class KafkaTrial:
     """Tries a pipeline's Kafka."""
 
-    def __init__(self, values: Values, widest: Callable[[], int]) -> None:
+    def __init__(self, values: Values, stamp: str, widest: Callable[[], int]) -> None:
         """Take also what returns the bytes of the largest row that was read."""
         self._values, self._widest = values, widest
         name = values.text("name")
-        self.topic = f"{group_of(name)}-probe"
+        self._before = f"{group_of(name)}-probe-"
+        self.topic = f"{self._before}{stamp}"
+        self._is_made = False
+        self.left: Sequence[str] = ()  # the stamps of assessments that were killed
         self._client = Client(values.below("kafka."), values.integer("max.row.bytes"))
-        self._identity = Identity(group_of(name), f"{name}.trial", 0, 0)
+        self._identity = Identity(group_of(name), f"{name}.trial-{stamp}", 0, 0)
         self.replicas = 1
         self.findings: list[Finding] = []  # beside the trial's own
         self.clock: ClockReading | None = None
         self._before_ms = self._after_ms = 0  # around the last record
+
+    @property
+    def transactional_id(self) -> str:
+        """The id of its transactions."""
+        return self._identity.transactional_id
 
     def trial(self) -> Trial:
         """Return the trial."""
@@ -85,20 +105,26 @@ class KafkaTrial:
 
     def _run(self) -> Measures:
         admin = AdminClient(self._client.admin())
-        delete_topics(admin, [self.topic], time.monotonic, time.sleep)
+        self.left = left_stamps(list_topics(admin), self._before, time.time())
+        self._is_made = True  # also of one whose creation was not answered
+        self._make(admin)
+        reach("probe_topic")
+        began = time.monotonic()
         try:
-            self._make(admin)
-            reach("probe_topic")
-            began = time.monotonic()
-            try:
-                sent = self._send()
-            finally:
-                seconds = round(time.monotonic() - began, 3)
-                self._look_at_replicas(admin)
-            self._read_back(sent)
+            sent = self._send()
         finally:
-            delete_topics(admin, [self.topic], time.monotonic, time.sleep)
+            seconds = round(time.monotonic() - began, 3)
+            self._look_at_replicas(admin)
+        self._read_back(sent)
         return {"seconds": seconds, "replicas": self.replicas, "recordBytes": len(sent)}
+
+    def end(self, *, others: bool) -> None:
+        """Delete the topic; with `others` also those of assessments that were killed."""
+        stamps = self.left if others else ()
+        own = [self.topic] if self._is_made else []
+        topics = [*own, *(f"{self._before}{stamp}" for stamp in stamps)]
+        if topics:
+            delete_topics(AdminClient(self._client.admin()), topics, time.monotonic, time.sleep)
 
     def _make(self, admin: AdminClient) -> None:
         group = read_creation(self._values).of(self.topic)
@@ -150,7 +176,11 @@ class KafkaTrial:
             producer.commit_transaction(PATIENCE_S)
             reach("probe_committed")
         except KafkaException as exc:
-            raise of_exception(exc, self._identity.transactional_id, self.topic) from exc
+            who = self.transactional_id
+            error = of_exception(exc, who, self.topic)
+            if error.code == DENIED.code:
+                error = ID_DENIED(who=who, name=exc.args[0].name(), prefix=self._identity.group)
+            raise error from exc
         finally:
             producer.purge()
         return payload
@@ -167,7 +197,7 @@ class KafkaTrial:
                 if message is None or error is not None:
                     if error is not None and error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
                         break
-                    raise UNREACHABLE(who=self._identity.transactional_id, seconds=PATIENCE_S)
+                    raise UNREACHABLE(who=self.transactional_id, seconds=PATIENCE_S)
                 values.append(bytes(message.value() or b""))
                 written = message.timestamp()[1]
         finally:

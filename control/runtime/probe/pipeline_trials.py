@@ -1,11 +1,12 @@
 """Tries the servers of one pipeline, in the order in which a start needs them.
 
-    source: log-in, log, clock, rows -> Kafka, with a record as large as a row -> registry -> target
+    source: log-in, log, clock, rows -> Kafka, with a record as large as a row -> registry -> target -> end
 
 Where log-in or log fail, no row is read; the other servers are tried all the same.
 """
 
 import random
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -25,7 +26,7 @@ from wrackline.control.runtime.probe.trial_runs import TrialResult, run_trial
 from wrackline.producers.contract.first_reads import FirstReads
 from wrackline.producers.contract.optional_parts import Sizing, Surveying, TableSize
 from wrackline.producers.contract.source_plugin import Source, WriterIds, load
-from wrackline.producers.contract.trials import LogPace, SourceTrials, Trial, Trying
+from wrackline.producers.contract.trials import LogPace, SourceTrials, Trial, Trying, trial_stamp
 from wrackline.producers.kafka.client import Client
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.topic_names import assign, table_of
@@ -51,6 +52,8 @@ class PipelineTrials:
         self._sizes: dict[TableId, TableSize] = {}
         self._pace = LogPace(None, 0.0)
         self._rows = RowsTrial(FirstReads.of(values))
+        self._stamp = trial_stamp(time.time(), random.getrandbits(32))
+        self._kafka = KafkaTrial(values, self._stamp, lambda: self._rows.widest)
 
     def findings(self) -> Iterator[Finding]:
         """Return what the trials found."""
@@ -60,10 +63,22 @@ class PipelineTrials:
 
     def run(self) -> None:
         """Try all of them."""
-        self.try_source()
-        self.try_kafka()
-        self.try_registry()
-        self.try_target()
+        try:
+            self.try_source()
+            self.try_kafka()
+            self.try_registry()
+            self.try_target()
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        """Delete the topic; also those of assessments that were killed, once nothing else of them is left."""
+        passed = {one.id for one in self.results if one.ok}
+        wanted = {"transaction", "versions", *(["merge"] if self._pipeline.target else [])}
+        try:
+            self._kafka.end(others=wanted <= passed)
+        except WracklineError as error:
+            self._more.append(start_error_finding(self._name, error))
 
     def try_source(self) -> None:
         """Try the source's log and some rows, and reckon the first read."""
@@ -79,7 +94,7 @@ class PipelineTrials:
 
     def try_kafka(self) -> None:
         """Try a transaction, with a record as large as the largest row that was read."""
-        kafka = KafkaTrial(self._values, lambda: self._rows.widest)
+        kafka = self._kafka
         passed = self._try(kafka.trial())
         self._more += kafka.findings
         if not passed:
@@ -92,7 +107,7 @@ class PipelineTrials:
 
     def try_registry(self) -> None:
         """Try two versions of a schema."""
-        self._try(RegistryTrial(self._values).trial())
+        self._try(RegistryTrial(self._values, self._stamp, self._kafka.left).trial())
 
     def try_target(self) -> None:
         """Try a merge with Spark; without Spark, only look at the target."""
@@ -100,7 +115,8 @@ class PipelineTrials:
         if self._pipeline.target is None or find_spec("pyspark") is None:
             self._more += check_target(self._pipeline, topics)
             return
-        target = TargetTrial(self._values, self._pipeline.target, list(map(table_of, topics)))
+        tables = list(map(table_of, topics))
+        target = TargetTrial(self._values, self._pipeline.target, tables, self._stamp, self._kafka.left)
         self._try(target.trial())
         self._more += target.findings
 

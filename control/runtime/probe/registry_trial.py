@@ -1,5 +1,6 @@
 """A subject is registered, a compatible version added, and both removed."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import orjson
@@ -17,9 +18,12 @@ _NOTE: Final = {"name": "note", "type": ["null", "string"], "default": None}
 class RegistryTrial:
     """Tries a pipeline's registry."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: Values, stamp: str, left: Sequence[str]) -> None:
+        """Take also the stamps of assessments that were killed."""
         self._access = registry_access(values)
-        self.subject = f"{group_of(values.text('name'))}-probe-value"
+        self.subject, *self._left = (
+            f"{group_of(values.text('name'))}-probe-{one}-value" for one in (stamp, *left)
+        )
 
     def trial(self) -> Trial:
         """Return the trial."""
@@ -27,7 +31,8 @@ class RegistryTrial:
 
     def _run(self) -> Measures:
         with RegistryClient(self._access) as registry:
-            registry.remove(self.subject)
+            for subject in self._left:
+                registry.remove(subject)
             try:
                 first = registry.register(self.subject, _schema(_ID))
                 reach("probe_subject")

@@ -41,13 +41,20 @@ _MORE: Final = Column("more", 3, ColumnType(Kind.STRING, "text"))
 class TargetTrial:
     """Tries a pipeline's target."""
 
-    def __init__(self, values: Values, kind: str, tables: Sequence[TableId]) -> None:
-        """Take the pipeline's tables as the target knows them: the trial's table stands beside the first."""
+    def __init__(
+        self, values: Values, kind: str, tables: Sequence[TableId], stamp: str, left: Sequence[str]
+    ) -> None:
+        """Take the pipeline's tables as the target knows them: the trial's table is beside the first.
+
+        `left` are the stamps of assessments that were killed.
+        """
         self._values, self._kind, self._tables = values, kind, tables
         self.findings: list[Finding] = []  # what the target finds when it looks at itself
         beside = tables[0] if tables else TableId("wrackline", "wrackline", "")
         name = hashlib.sha256(values.text("name").encode()).hexdigest()[:16]
-        self.table = beside._replace(name=f"wrackline_trial_{name}")
+        self.table, *self._left = (
+            beside._replace(name=f"wrackline_trial_{name}_{one.replace('-', '_')}") for one in (stamp, *left)
+        )
 
     def trial(self) -> Trial:
         """Return the trial."""
@@ -61,7 +68,8 @@ class TargetTrial:
             self.findings += target.check(self._tables)
             if not isinstance(target, Dropping):
                 return {"tried": "no: this target can't drop a table"}
-            target.drop(self.table)
+            for table in self._left:
+                target.drop(table)
             try:
                 return self._merge(spark, target)
             finally:

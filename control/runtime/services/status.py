@@ -5,8 +5,8 @@
 
 In: a pipeline that was found good, or what a worker has read of its board.  Out: one value, whatever part of
 it is known; an error takes the place of a part that is not, so that the others are still shown.  The exit
-code is that of the trouble that is hardest to repair.  A log of which nothing is known does not count,
-because what is in Kafka is known without the worker.
+code is that of the trouble that is hardest to repair.  A half that has ended is trouble, unless it has
+completed or somebody wished that it rests.
 """
 
 from collections.abc import Iterator, Mapping
@@ -75,6 +75,7 @@ class PipelineStatus:
         Mapping[str, Any] | WracklineError | None
     )  # as control/runtime/board/target_report.py writes it; None: it has no target
     first: Mapping[str, Any] = field(default_factory=dict)  # by database: the progress of the first read
+    resting: frozenset[Half] = frozenset()  # those that have ended, as they should
 
     @property
     def tables(self) -> list[str]:
@@ -97,11 +98,13 @@ class PipelineStatus:
 
     @property
     def exit(self) -> Exit:
-        """Return 0 only if both sides answer, and no table has an error."""
+        """Return 0 only if both halves run or rest, and no table has an error."""
         return max(self._troubles(), default=Exit.OK)
 
     def _troubles(self) -> Iterator[Exit]:
-        yield from (exit_of(side) for side in (self.source, self.target) if isinstance(side, WracklineError))
+        log = None if Half.SOURCE in self.resting else self.log
+        target = None if Half.TARGET in self.resting else self.target
+        yield from (exit_of(side) for side in (self.source, log, target) if isinstance(side, WracklineError))
         for table in self.tables:
             source, target = self.of_source(table) or {}, self.of_target(table) or {}
             if source.get("reason"):
@@ -112,9 +115,12 @@ class PipelineStatus:
             if isinstance(half, Mapping) and half.get("error"):
                 yield _exit_code(half["error"])
         if isinstance(self.log, Mapping):
-            for one in (*self.log["databases"].values(), *self.log.get("tasks", ())):
+            tasks = self.log.get("tasks", ())
+            for one in (*self.log["databases"].values(), *tasks):
                 if error := one.get("error"):
                     yield _exit_code(error)
+            if any(one["state"] == HalfState.STOPPED.value and not one["wished"] for one in tasks):
+                yield Exit.TRANSIENT
 
 
 def gather_status(pipeline: Pipeline) -> PipelineStatus:
@@ -149,6 +155,7 @@ def pipeline_status(
         worker or {**source.report, "databases": _idle(source.report["databases"], at_ms)},
         of_target,
         first or {},
+        frozenset(half for half in Half if _rests(halves[half], at_ms)),
     )
 
 
@@ -165,6 +172,14 @@ def half_trouble(name: str, half: Half, known: HalfBoard, at_ms: int) -> Wrackli
     if known.is_silent(at_ms):
         return SILENT(**named, since=requests.moment(known.heard_ms), pid=report["pid"], host=report["host"])
     return None
+
+
+def _rests(known: HalfBoard, at_ms: int) -> bool:
+    """Whether a half has ended, and nobody has to start it."""
+    if known.state in (None, HalfState.FAILED) or known.runs(at_ms):
+        return False
+    ends = known.report.get("tasks") or [known.report]
+    return all(one["state"] == HalfState.COMPLETED.value or one.get("wished") for one in ends)
 
 
 def _never(name: str, half: Half) -> WracklineError:

@@ -3,12 +3,13 @@
     login   two sessions at once, with TLS as set
     log     the log's end -> a row of the signal table, or the heartbeat's query -> a dump from that end
 
-The row must come as a row, whole, and its table with the names of its columns.  It has the same id each time,
-so a row that a killed trial left is removed by the next trial.  The dump has a number of its own and does not
-wait at the log's end, so no reader is ended by it, and nothing stays open.
+The row must come as a row, whole, and its table with the names of its columns.  A row that a killed trial
+left is removed by one an hour later.  A dump has a number by chance and does not wait at the log's end, so
+no reader is ended by it, not even that of another trial, and nothing stays open.
 """
 
 import hashlib
+import random
 import select
 import struct
 import time
@@ -21,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 import pymysql
 from pymysql.connections import Connection
 
-from wrackline.producers.contract.trials import LogPace, Measures, Trial
+from wrackline.producers.contract.trials import LEFT_S, LogPace, Measures, Trial, trial_stamp
 from wrackline.producers.failpoints import reach
 from wrackline.producers.sources.mysql.chunks.mark_settings import signal_table
 from wrackline.producers.sources.mysql.connect import tls
@@ -71,7 +72,8 @@ class MySqlTrials:
     def __init__(self, server: MySqlServer, settings: Values) -> None:
         self._server, self._settings = server, settings
         name = hashlib.sha256(settings.text("name").encode()).hexdigest()
-        self._row = f"wrackline-trial-{name[:16]}"
+        self._rows = f"wrackline-trial-{name[:8]}-"
+        self._row = f"{self._rows}{trial_stamp(time.time(), random.getrandbits(32))}"  # 42 characters
 
     def trials(self) -> Sequence[Trial]:
         """Return the trials."""
@@ -96,7 +98,7 @@ class MySqlTrials:
         for row in list(reversed(files))[:_FILES]:
             written += int(row["File_size"])
             age = int(clock["now"]) - file_creation_time(
-                self._server.connect(), self._reader(self._server.third_id), str(row["Log_name"])
+                self._server.connect(), self._reader(), str(row["Log_name"])
             )
             if age >= _HOUR_S:
                 break
@@ -145,7 +147,7 @@ class MySqlTrials:
             file, offset = str(shown[0]["File"]), int(shown[0]["Position"])
             began = time.monotonic()
             table = self._written(connection, facts)
-        packets = dump_from(self._server.connect(), self._reader(self._server.fourth_id), file, offset)
+        packets = dump_from(self._server.connect(), self._reader(), file, offset)
         with closing(packets):
             events = _events(packets, self._settings.integer("max.row.bytes"))
             if table is None:
@@ -165,7 +167,9 @@ class MySqlTrials:
                 heartbeat.beat()
             return None
         gone = f"DELETE FROM {table_name(table)} WHERE id = {literal(self._row)}"  # noqa: S608 - quoted
-        query_dicts(connection, gone)
+        before = f"{self._rows}{trial_stamp(time.time() - LEFT_S, 0)}"
+        left = f"id > {literal(self._rows)} AND id < {literal(before)}"
+        query_dicts(connection, f"DELETE FROM {table_name(table)} WHERE {left}")  # noqa: S608 - quoted
         try:
             kind = "snapshot-window-close"  # of a window that nobody has: a running pipeline passes it by
             insert = f"INSERT INTO {table_name(table)} (id, type, data) VALUES (%s, %s, %s)"  # noqa: S608
@@ -175,9 +179,11 @@ class MySqlTrials:
             query_dicts(connection, gone)
         return table
 
-    def _reader(self, number: int) -> DumpReader:
-        named = uuid.uuid5(uuid.NAMESPACE_OID, f"{self._server.name} {number}")
-        return DumpReader(number, named, PATIENCE_S, self._settings.integer("max.row.bytes"), waits=False)
+    def _reader(self) -> DumpReader:
+        number = 1 << 31 | random.getrandbits(31)
+        return DumpReader(
+            number, uuid.uuid4(), PATIENCE_S, self._settings.integer("max.row.bytes"), waits=False
+        )
 
     @contextmanager
     def _asking(self, doing: str) -> Iterator["Connection[Any]"]:

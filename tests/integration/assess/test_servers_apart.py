@@ -78,12 +78,12 @@ def test_rights_without_transactions_are_found(
             "kafka.sasl.username": USER,
             "kafka.sasl.password": PASSWORD,
         }
-        who = f"wrackline-{world.given['name']}.{world.given['name']}.trial.0"
+        prefix = f"wrackline-{world.given['name']}"
         allow(strict, ResourceType.TOPIC, "*", AclOperation.ALL)
         allow(strict, ResourceType.GROUP, "*", AclOperation.ALL)
-        [found] = (one for one in world.found("kafka") if one.id == "kafka.denied")
-        assert f"--transactional-id '{who}'" in found.suggestion
-        allow(strict, ResourceType.TRANSACTIONAL_ID, who, AclOperation.ALL)
-        assert "kafka.denied" not in world.ids("kafka")
+        [found] = (one for one in world.found("kafka") if one.id == "kafka.trial_denied")
+        assert f"--transactional-id '{prefix}'" in found.suggestion
+        allow(strict, ResourceType.TRANSACTIONAL_ID, "*", AclOperation.ALL)
+        assert "kafka.trial_denied" not in world.ids("kafka")
     finally:
         strict.process.stop()

@@ -63,6 +63,7 @@ class AssessWorld:
         tried = PipelineTrials(pipeline, pipeline.good())
         for part in parts:
             getattr(tried, f"try_{part}")()
+        tried.end()
         return [*looked.findings, *check_target(pipeline, looked.topics), *tried.findings()]
 
     def ids(self, *parts: str) -> set[str]:

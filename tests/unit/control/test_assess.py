@@ -5,20 +5,27 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from tests.unit.corpus.worker import GOOD
+from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.probe.clocks import ClockReading, clock_findings
 from wrackline.control.runtime.probe.forecast import Forecast, MeasuredRead, forecast, forecast_findings
+from wrackline.control.runtime.probe.kafka_trial import KafkaTrial
 from wrackline.control.runtime.probe.mending import apply_fixes, statements_of
+from wrackline.control.runtime.probe.registry_trial import RegistryTrial
 from wrackline.control.runtime.probe.rows_trial import choose_tables
+from wrackline.control.runtime.probe.target_trial import TargetTrial
 from wrackline.control.runtime.probe.verdict import GateVerdict, acceptances, accepted_ids, verdict_of
 from wrackline.producers.contract.optional_parts import TableSize
-from wrackline.producers.contract.trials import LogPace, Trial
+from wrackline.producers.contract.trials import LEFT_S, LogPace, Trial, left_stamps, trial_stamp
 from wrackline.producers.sources.mysql.check import check_rules as mysql_rules
 from wrackline.producers.sources.mysql.check import check_table_rules
 from wrackline.producers.sources.mysql.trials import ADMIN_REFUSED
 from wrackline.producers.sources.postgres.check import check_rules as pg_rules
 from wrackline.producers.sources.postgres.check import check_table_rules as pg_table_rules
 from wrackline.schemas.language.findings import Finding, Rule, Severity, fix
+from wrackline.schemas.pipelines.pipeline import check
 from wrackline.schemas.redaction import Secret
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.tables.table import Column, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
 
@@ -26,6 +33,8 @@ BIG, SMALL, NEW = (TableId("d", "public", name) for name in ("big", "small", "ne
 SIZES = {BIG: TableSize(9_000_000, 9 << 30), SMALL: TableSize(100, 1 << 20)}
 READ = {BIG: MeasuredRead(10_000, 2_000_000, 0.1)}
 PACE = LogPace(1_000_000, 3600, most_bytes=1 << 30, raise_limit="SET keep = '{gigabytes}GB'")
+
+NOW_S = 1_800_000_000
 
 
 def test_the_first_read_takes_as_long_as_its_rows_at_the_measured_rate() -> None:
@@ -192,6 +201,29 @@ def test_safe_fixes_are_run_once_each_and_looked_at_again() -> None:
 def shape(table: TableId, columns: int, *key: str) -> TableSchema:
     kind = ColumnType(Kind.STRING, "text")
     return TableSchema(table, tuple(Column(f"c{n}", n, kind) for n in range(columns)), key)
+
+
+def test_assessments_at_once_share_no_name() -> None:
+    pipeline = check({"name": "shop", **GOOD}, Installed(), Resolver(Allowed(), {}))
+    values, tables = pipeline.good(), [TableId("shop", "public", "orders")]
+    made = [
+        {
+            KafkaTrial(values, stamp, lambda: 0).topic,
+            KafkaTrial(values, stamp, lambda: 0).transactional_id,
+            RegistryTrial(values, stamp, ()).subject,
+            TargetTrial(values, "iceberg", tables, stamp, ()).table.name,
+        }
+        for stamp in (trial_stamp(1_800_000_000, chance) for chance in (1, 2))
+    ]
+    assert not made[0] & made[1]
+    assert max(len(name) for name in made[0]) <= 63, "names of tables in PostgreSQL"
+
+
+def test_only_what_an_hour_ago_was_begun_is_left() -> None:
+    old, runs = trial_stamp(NOW_S - LEFT_S - 1, 7), trial_stamp(NOW_S - LEFT_S + 1, 7)
+    names = ["", "probe-", "probe-x", f"probe-{old}", f"probe-{runs}", f"other-{old}", f"probe-{old}-value"]
+    assert left_stamps(names, "probe-", NOW_S) == [old]
+    assert trial_stamp(NOW_S, 0) < trial_stamp(NOW_S + 1, 0), "so a range of rows can be deleted"
 
 
 def test_the_largest_the_widest_and_one_by_chance_are_tried() -> None:

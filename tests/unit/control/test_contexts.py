@@ -22,7 +22,7 @@ from wrackline.control.runtime.rest.contexts.state_document import (
     state_document,
 )
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
-from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, GoodSettings
 from wrackline.control.runtime.rest.routes import connector_routes
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
@@ -139,14 +139,14 @@ def test_lines_of_two_callers_at_once_are_not_mixed() -> None:
 
         def __eq__(self, other: object) -> bool:
             if other is not None:  # that is the other caller's
-                lines.json(halves, None, now_ms())
+                lines.json(halves, None, {}, now_ms())
             return super().__eq__(other)
 
     halves, lines = both(half(), half(target="iceberg")), TableLines(GET_STATE)
     halves[Half.SOURCE].tables[ORDERS] = source_table(ORDERS)
     error = Interrupted(code="x.y", kind="Transient", sentence="s", hint="h")
     for _ in range(2):
-        found = orjson.loads(orjson.dumps(lines.json(halves, error, now_ms())))
+        found = orjson.loads(orjson.dumps(lines.json(halves, error, {}, now_ms())))
         assert [one["state"] for one in found] == ["FAILING"]
 
 
@@ -227,6 +227,26 @@ def test_an_error_of_the_whole_target_is_each_tables() -> None:
     made = state({}, {}, halves=both(half(), half("failed", error=WRONG)))
     assert (made["sourceState"], made["targetState"]) == ("OK", "FAILING")
     assert (made["tables"][0]["state"], made["tables"][0]["error"]) == ("FAILING", FAILURE)
+
+
+def test_an_error_of_one_database_is_that_of_its_tables_and_of_no_other() -> None:
+    board = both(half(databases={"shop": {"error": WRONG}, "crm": {"error": None}}), half())
+    for name in (ORDERS, "shop.public.items", "crm.public.people"):
+        board[Half.SOURCE].tables[name] = source_table(name)
+    lines = TableLines(GET_STATE)
+    made = written(board, RUNS, lines)
+    assert (made["sourceState"], made["sourceError"]) == ("OK", None), "the other database continues"
+    assert [(one["database"], one["state"], one["error"]) for one in made["tables"]] == [
+        ("crm", "REPLICATING", None),
+        ("shop", "FAILING", FAILURE),
+        ("shop", "FAILING", FAILURE),
+    ]
+    rests = ConnectorState(TaskState.PAUSED)
+    assert {one["state"] for one in written(board, rests, lines)["tables"]} == {"REPLICATING"}
+    board[Half.SOURCE].report = {**board[Half.SOURCE].report, "databases": {}}
+    assert {one["state"] for one in written(board, RUNS, lines)["tables"]} == {"REPLICATING"}, (
+        "it is repaired"
+    )
 
 
 def test_a_half_that_says_nothing_any_more_fails_unless_it_was_paused() -> None:
@@ -342,7 +362,7 @@ def test_an_application_is_started_and_stopped_by_its_worker(port: int) -> None:
 
 def test_positions_are_read_and_set_by_generation_and_instance() -> None:
     with writing() as (port, group):
-        group.put("shop", {"name": "shop", **GOOD}, DesiredState.STOP)
+        group.put("shop", GoodSettings({"name": "shop", **GOOD}, 1), DesiredState.STOP)
         apps = "/v1/contexts/prod/apps/shop"
         assert ask(port, f"GET {apps}/maxgeneration") == (200, {"maxGeneration": None})
         partition = {"server": "shop1", "database": "shop"}
@@ -363,14 +383,14 @@ def test_positions_are_read_and_set_by_generation_and_instance() -> None:
 
 def test_an_application_of_a_group_is_removed() -> None:
     with writing() as (port, group):
-        group.put("shop", {"name": "shop", **GOOD}, None)
+        group.put("shop", GoodSettings({"name": "shop", **GOOD}, 1), None)
         assert ask(port, "DELETE /v3/namespaces/prod/apps/shop")[0] == 200
         assert group.names() == []
 
 
 def test_a_write_goes_to_the_coordinator_and_get_state_does_not() -> None:
     with writing() as (port, group):
-        group.put("shop", {"name": "shop", **GOOD}, None)
+        group.put("shop", GoodSettings({"name": "shop", **GOOD}, 1), None)
         group.coordinator = OPEN_COORDINATOR(worker="another")
         assert ask(port, "POST /v1/contexts/prod/getState", {"name": "shop"})[0] == 200
         status, told = ask(port, "POST /v3/namespaces/prod/apps/shop/workers/DeltaWorker/stop")

@@ -23,6 +23,7 @@ from wrackline.control.runtime.group import config_records
 from wrackline.control.runtime.group.config_records import GroupConfig
 from wrackline.control.runtime.rest.contexts import app_routes
 from wrackline.control.runtime.rest.model import drafts as of_drafts
+from wrackline.control.runtime.rest.model.connectors import GoodSettings
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK, RestSettings
 from wrackline.control.runtime.worker.worker import _check_alone
@@ -331,7 +332,7 @@ def test_an_application_is_made_stopped_started_changed_and_asks_no_server(
     assert (settings["database.hostname"], settings["connector.class"]) == ("db", "postgres")
     assert requests.get(f"{app}/workers/DeltaWorker/status", timeout=30).json() == {"status": "STOPPED"}
     requests.post(f"{app}/workers/DeltaWorker/start", timeout=30)
-    group.put("shop", {**settings, "database.password": "typed"}, None)
+    group.put("shop", GoodSettings({**settings, "database.password": "typed"}, 1), None)
     changed = {**FLAT, "database.port": "5433", "database.password": "***"}
     again = requests.put(app, json={"config": changed}, timeout=30)
     assert again.status_code == 200, again.text

@@ -10,6 +10,7 @@ from wrackline.control.runtime.group import config_records
 from wrackline.control.runtime.group.config_records import Connector, CoordinatorTerm, GroupConfig
 from wrackline.control.runtime.group.group_connectors import GroupConnectors
 from wrackline.control.runtime.group.group_drafts import GroupDrafts
+from wrackline.control.runtime.rest.model.connectors import GoodSettings
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.draft_records import Draft, StoredDraft
@@ -73,11 +74,24 @@ def test_a_new_connector_and_a_deployed_draft_replace_none_that_was_made_meanwhi
     crew = GroupConnectors(*cast("tuple[Any, Any, Any, Any, Any, Any]", parts))
     drafts = GroupDrafts("g", crew, cast("Any", hands), typed_secrets=False)
     with pytest.raises(WracklineError) as raised:
-        crew.put("shop", {}, None, new=True)
+        crew.put("shop", GoodSettings({}, 1), None, new=True)
     assert raised.value.code == "rest.exists"
     with pytest.raises(WracklineError) as raised:
-        drafts.deploy("mine", "41", {"name": "shop"}, DesiredState.RUN)
+        drafts.deploy("mine", "41", GoodSettings({"name": "shop"}, 1), DesiredState.RUN)
     assert raised.value.code == "rest.exists"
+
+
+def test_settings_that_were_found_good_are_not_checked_again_while_other_writers_wait() -> None:
+    known = Connector("shop", {}, 7, DesiredState.RUN, 5).placed((5, 6, 7))
+    hands = SimpleNamespace(connectors=lambda: {"shop": known})
+    cannot_check = SimpleNamespace(client=None, id="g")
+    parts = (cannot_check, "kafka-1", hands, None, print, SimpleNamespace(make=lambda *_: None))
+    crew = GroupConnectors(*cast("tuple[Any, Any, Any, Any, Any, Any]", parts))
+    kept = GroupConfig()
+    for change in crew.storing("shop", GoodSettings({"tasks.max": "2"}, 2), None, new=False).changes:
+        kept.apply(*change)
+    assert kept.connectors["shop"].config == {"tasks.max": "2"}
+    assert kept.connectors["shop"].slots == (5, 6)
 
 
 def test_an_office_is_read_as_it_was_written() -> None:

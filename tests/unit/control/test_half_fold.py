@@ -1,6 +1,6 @@
 """A source half of several tasks, as readers of its board know it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -98,6 +98,24 @@ def test_a_failed_task_is_the_trouble_of_its_databases_and_of_no_other() -> None
     assert any("failed: " in line and "away" in line for line in shown), "below its database"
     both = source(board(report("failed", "a", error=ERROR), report("failed", "b", error=ERROR)))
     assert (both.state, both.report["error"]["code"]) == (HalfState.FAILED, "pg.unreachable")
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"),
+    [
+        ([("running", False), ("stopped", False)], Exit.TRANSIENT),
+        ([("running", False), ("stopped", True)], Exit.OK),
+        ([("running", False), ("completed", False)], Exit.OK),
+        ([("completed", False), ("stopped", True)], Exit.OK),
+        ([("completed", False), ("stopped", False)], Exit.TRANSIENT),
+    ],
+)
+def test_a_task_that_has_ended_is_trouble_unless_it_should_rest(
+    ends: Sequence[tuple[str, bool]], code: Exit
+) -> None:
+    half = source(board(*({**report(state), "wished": wished} for state, wished in ends)))
+    halves = {Half.SOURCE: half, Half.TARGET: HalfBoard()}
+    assert pipeline_status("shop", halves, NOW, has_target=False).exit is code
 
 
 def test_a_silent_task_is_named_and_the_half_is_not_silent() -> None:

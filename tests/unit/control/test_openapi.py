@@ -19,6 +19,7 @@ from wrackline.control.runtime.ground.plain_json import plain_values
 from wrackline.control.runtime.rest.access.roles import ROLES
 from wrackline.control.runtime.rest.describe.openapi import document
 from wrackline.control.runtime.rest.describe.route_descriptions import ROUTES
+from wrackline.control.runtime.rest.model.connectors import GoodSettings
 from wrackline.control.runtime.services.status import PipelineStatus
 from wrackline.control.runtime.services.status_documents import lag_document, tables_document
 from wrackline.producers.connect.restart_policy import DesiredState
@@ -147,7 +148,7 @@ def test_what_is_answered_is_as_it_is_described(worker: Worker, route: str) -> N
 def test_so_it_is_in_a_group(route: str) -> None:
     with writing() as (port, group):
         for name in ("shop", "orders"):
-            group.put(name, {"name": name, **GOOD}, None)
+            group.put(name, GoodSettings({"name": name, **GOOD}, 1), None)
         group.wish("orders", DesiredState.STOP)
         _asks_all(port, route)
 

@@ -18,7 +18,7 @@ from tests.fixtures.certificates import issue
 from tests.unit.control.rest_users import bearer, written
 from tests.unit.control.test_rest import Client
 from wrackline.control.console.page_frame import HEADERS
-from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
+from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR, GoodSettings
 from wrackline.control.runtime.rest.routes import connector_routes, write_routes
 from wrackline.control.runtime.rest.server import forward
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
@@ -129,8 +129,8 @@ def test_a_header_is_sent_on_byte_by_byte(client: Client, coordinator: FakeGroup
 def test_what_only_looks_is_answered_here(
     client: Client, coordinator: FakeGroup, follower: FakeGroup
 ) -> None:
-    coordinator.put("theirs", {**CONFIG, "name": "theirs"}, None)
-    follower.put("ours", {**CONFIG, "name": "ours"}, None)
+    coordinator.put("theirs", GoodSettings({**CONFIG, "name": "theirs"}, 1), None)
+    follower.put("ours", GoodSettings({**CONFIG, "name": "ours"}, 1), None)
     assert client.ask("GET", "/connectors") == (200, ["ours"])
     assert client.ask("GET", "/connectors/ours/status")[0] == 200
     assert client.ask("GET", "/health")[0] == 200

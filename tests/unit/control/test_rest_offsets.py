@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from tests.unit.corpus.worker import GOOD, exchange, request, working, writing
+from wrackline.control.runtime.rest.model.connectors import GoodSettings
 from wrackline.producers.connect.restart_policy import DesiredState
 
 REWIND = "POST /connectors/shop/offsets/rewind"
@@ -31,7 +32,7 @@ def test_the_newest_positions_are_listed_oldest_first() -> None:
 
 def test_a_dry_run_says_how_far_back_it_goes_and_changes_nothing() -> None:
     with writing() as (port, group):
-        group.put("shop", {"name": "shop", **GOOD}, DesiredState.RUN)
+        group.put("shop", GoodSettings({"name": "shop", **GOOD}, 1), DesiredState.RUN)
         status, told = ask(port, f"{REWIND}?dry_run=true", {**THEN, "as_new": True})
         assert (status, told["dry_run"], told["as_new"]) == (200, True, True)
         assert told["positions"] == [
@@ -42,7 +43,7 @@ def test_a_dry_run_says_how_far_back_it_goes_and_changes_nothing() -> None:
 
 def test_only_a_stopped_connector_goes_back() -> None:
     with writing() as (port, group):
-        group.put("shop", {"name": "shop", **GOOD}, DesiredState.RUN)
+        group.put("shop", GoodSettings({"name": "shop", **GOOD}, 1), DesiredState.RUN)
         status, told = ask(port, REWIND, THEN)
         assert (status, told["code"]) == (400, "rest.not_stopped")
         group.wish("shop", DesiredState.STOP)
@@ -55,7 +56,7 @@ def test_only_a_stopped_connector_goes_back() -> None:
 )
 def test_a_body_that_names_no_moment_is_refused(body: object) -> None:
     with writing() as (port, group):
-        group.put("shop", {"name": "shop", **GOOD}, DesiredState.STOP)
+        group.put("shop", GoodSettings({"name": "shop", **GOOD}, 1), DesiredState.STOP)
         status, told = ask(port, REWIND, body)
         assert (status, told["code"]) == (400, "rest.not_rewind")
         assert not [one for one in group.asked if one.startswith(("rewind", "preview"))]

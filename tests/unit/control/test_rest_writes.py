@@ -16,6 +16,7 @@ from tests.contract.group_suite import CONFIG
 from tests.fakes.group import WORKER, FakeGroup
 from tests.unit.control.test_rest import Client
 from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.rest.model.connectors import GoodSettings
 from wrackline.control.runtime.rest.routes import connector_routes, plugin_routes, write_routes
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
@@ -123,7 +124,11 @@ def test_a_connector_begins_as_it_is_asked_to(
 
 
 def test_a_patch_changes_what_it_names(client: Client, group: FakeGroup) -> None:
-    group.put("shop", {**CONFIG, "name": "shop", "table.include.list": "public.a"}, DesiredState.STOP)
+    group.put(
+        "shop",
+        GoodSettings({**CONFIG, "name": "shop", "table.include.list": "public.a"}, 1),
+        DesiredState.STOP,
+    )
     patch = {"table.include.list": None, "database.port": 5433, "database.password": "***"}
     status, told = client.ask("PATCH", "/connectors/shop/config", sent(patch))
     assert (status, told["config"]) == (200, shown(**{"database.port": "5433"}))
@@ -176,7 +181,7 @@ def test_validate_says_what_tls_is_asked_of_the_server(client: Client) -> None:
 
 
 def test_what_get_shows_may_be_edited_and_put(client: Client, group: FakeGroup) -> None:
-    group.put("shop", {**CONFIG, "name": "shop"}, None)
+    group.put("shop", GoodSettings({**CONFIG, "name": "shop"}, 1), None)
     config = client.ask("GET", "/connectors/shop/config")[1]
     assert config["database.password"] == "***"
     assert client.ask("PUT", "/connectors/shop/config", sent({**config, "database.port": 5433}))[0] == 200
@@ -237,14 +242,14 @@ def test_a_secret_is_taken_where_the_worker_allows_it(client: Client, group: Fak
 
 
 def test_a_name_that_kafka_takes_for_another_is_refused(client: Client, group: FakeGroup) -> None:
-    group.put("a.b_c", {**CONFIG, "name": "a.b_c"}, None)
+    group.put("a.b_c", GoodSettings({**CONFIG, "name": "a.b_c"}, 1), None)
     status, told = client.ask("PUT", "/connectors/a_b.c/config", sent(CONFIG))
     assert (status, told["code"]) == (409, "rest.too_like")
     assert client.ask("PUT", "/connectors/a.b_c/config", sent(CONFIG))[0] == 200
 
 
 def test_positions_of_what_is_stopped_are_edited(client: Client, group: FakeGroup) -> None:
-    group.put("shop", {**CONFIG, "name": "shop"}, DesiredState.STOP)
+    group.put("shop", GoodSettings({**CONFIG, "name": "shop"}, 1), DesiredState.STOP)
     status, told = client.ask("PATCH", "/connectors/shop/offsets", sent({"offsets": [OF_SHOP]}))
     assert (status, told["message"]) == (200, "The offsets for this connector have been altered successfully")
     assert client.ask("GET", "/connectors/shop/offsets")[1] == {"offsets": [OF_SHOP]}
@@ -257,7 +262,7 @@ def test_positions_of_what_is_stopped_are_edited(client: Client, group: FakeGrou
 
 def test_positions_of_what_runs_are_not(client: Client, group: FakeGroup) -> None:
     """A-ROLE-10."""
-    group.put("shop", {**CONFIG, "name": "shop"}, DesiredState.PAUSE)
+    group.put("shop", GoodSettings({**CONFIG, "name": "shop"}, 1), DesiredState.PAUSE)
     for method, body in (("PATCH", sent({"offsets": [OF_SHOP]})), ("DELETE", None)):
         status, told = client.ask(method, "/connectors/shop/offsets", body)
         assert (status, told["code"]) == (400, "rest.not_stopped")
@@ -271,13 +276,13 @@ def test_positions_of_what_runs_are_not(client: Client, group: FakeGroup) -> Non
 def test_of_two_changes_at_once_none_undoes_the_other(
     client: Client, group: FakeGroup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    group.put("shop", {**CONFIG, "name": "shop"}, None)
+    group.put("shop", GoodSettings({**CONFIG, "name": "shop"}, 1), None)
     both, put = Barrier(2), group.put
 
-    def meets(name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool) -> None:
+    def meets(name: str, good: GoodSettings, wish: DesiredState | None, *, new: bool) -> None:
         with suppress(BrokenBarrierError):  # a single writer meets no other
             both.wait(0.5)
-        put(name, config, wish, new=new)
+        put(name, good, wish, new=new)
 
     monkeypatch.setattr(group, "put", meets)
     patches = ({"database.port": "5433"}, {"table.include.list": "public.a"})
@@ -289,7 +294,7 @@ def test_of_two_changes_at_once_none_undoes_the_other(
 
 
 def test_what_is_too_large_for_a_record_is_not_kept(client: Client, group: FakeGroup) -> None:
-    group.put("shop", {**CONFIG, "name": "shop", "table.include.list": "x" * 500_000}, None)
+    group.put("shop", GoodSettings({**CONFIG, "name": "shop", "table.include.list": "x" * 500_000}, 1), None)
     patch = sent({"column.include.list": "y" * 500_000})
     status, told = client.ask("PATCH", "/connectors/shop/config", patch)
     assert (status, told["code"]) == (400, "rest.not_settings")

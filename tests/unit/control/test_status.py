@@ -60,7 +60,7 @@ GOING: Mapping[str, Any] = {
 NOW = 100_000
 
 
-def halves(source: HalfBoard | None = None, target: HalfBoard | None = None) -> Mapping[Half, HalfBoard]:
+def halves(source: HalfBoard | None = None, target: HalfBoard | None = None) -> dict[Half, HalfBoard]:
     return {Half.SOURCE: source or HalfBoard(), Half.TARGET: target or HalfBoard()}
 
 
@@ -214,7 +214,7 @@ def test_colours_are_for_a_terminal() -> None:
         (status(outage=BUSY), Exit.TRANSIENT),
         (PipelineStatus("shop", BUSY, worker(), None), Exit.TRANSIENT),
         (PipelineStatus("shop", {}, worker(), MEND), Exit.OPERATOR),
-        (PipelineStatus("shop", {}, GONE, None), Exit.OK),
+        (PipelineStatus("shop", {}, GONE, None), Exit.DEFINITE),
         (
             PipelineStatus("shop", {"shop.public.t": {**GOING, "reason": MEND.document()}}, BUSY, None),
             Exit.OPERATOR,
@@ -278,10 +278,30 @@ def test_a_silent_worker_keeps_its_tables_and_not_its_log() -> None:
     found = pipeline_status("shop", halves(source), NOW, has_target=False)
     assert found.tables == ["shop.public.orders"]
     assert isinstance(found.log, WracklineError)
-    assert found.exit == Exit.OK
+    assert found.exit == Exit.TRANSIENT
     never = pipeline_status("shop", halves(), NOW, has_target=False)
     assert isinstance(never.source, WracklineError)
     assert never.exit == Exit.TRANSIENT
+
+
+ENDS = [
+    (half(HalfState.STOPPED), Exit.TRANSIENT),
+    (half(HalfState.STOPPED, wished=True), Exit.OK),
+    (half(HalfState.COMPLETED), Exit.OK),
+    (half(HalfState.RUNNING, NOW - 20_000), Exit.TRANSIENT),
+    (half(HalfState.RUNNING, NOW - 20_000, wished=True), Exit.OK),  # it was killed while it stopped
+    (half(HalfState.FAILED, error=MEND.document()), Exit.OPERATOR),
+    (half(HalfState.FAILED, error=MEND.document(), wished=True), Exit.OPERATOR),
+]
+
+
+@pytest.mark.parametrize(("known", "code"), ENDS)
+@pytest.mark.parametrize("of", Half)
+def test_a_half_that_has_ended_is_trouble_unless_it_should_rest(
+    known: HalfBoard, code: Exit, of: Half
+) -> None:
+    both = {half_: half(HalfState.RUNNING) for half_ in Half} | {of: known}
+    assert pipeline_status("shop", both, NOW, has_target=True).exit is code
 
 
 def test_with_little_room_the_tables_that_need_attention_come_first() -> None:

@@ -31,6 +31,7 @@ from wrackline.control.runtime.rest.access import audit_routes
 from wrackline.control.runtime.rest.access.audit import Audit
 from wrackline.control.runtime.rest.contexts import app_routes, context_routes
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connectors import GoodSettings
 from wrackline.control.runtime.rest.routes import (
     connector_routes,
     event_routes,
@@ -149,7 +150,7 @@ class Group(FakeGroup):
             ("north_shop", DesiredState.STOP),
             ("orders", DesiredState.RUN),
         ):
-            self.put(name, {"name": name, **GOOD}, wish)
+            self.put(name, GoodSettings({"name": name, **GOOD}, 1), wish)
         self._positions.clear()
         self.asked.clear()
 

@@ -110,7 +110,7 @@ def _task(pipeline: str, task: int, known: HalfBoard | None, at_ms: int) -> dict
             "host": report["host"],
         }
         state, error = "silent", TASK_SILENT(**named).document()
-    of_process = {name: report[name] for name in ("since_ms", "host", "pid")}
+    of_process = {name: report[name] for name in ("since_ms", "host", "pid", "wished")}
     return {
         "task": task,
         "state": state,

@@ -7,7 +7,7 @@
 In: both halves as they were reported, and the state of the source's process.  Out: the document, with our own
 words beside its fields.  A table that the source has dropped is left out; the document does not know pauses,
 so a paused table is REPLICATING and `paused`.  The document has no place for an error of the whole target, so
-each table has it.
+each table has it; an error of one of the source's databases is that of each of its tables.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from wrackline.control.runtime.board.board_summary import late_ms
+from wrackline.control.runtime.board.board_summary import database_errors, late_ms
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.services.status import HAS_ENDED, NO_REPORT, half_trouble
 from wrackline.producers.connect.restart_policy import TaskState
@@ -58,34 +58,44 @@ class TableLines:
 
     def __init__(self, words: StateWords) -> None:
         self._words = words
-        self._known: tuple[Document | None, Mapping[str, _TableLine]] = None, {}  # the target's error, lines
+        self._known: tuple[Document | None, Mapping[str, Document], Mapping[str, _TableLine]] = None, {}, {}
 
     def json(
-        self, halves: Mapping[Half, HalfBoard], of_target: Document | None, at_ms: int
+        self,
+        halves: Mapping[Half, HalfBoard],
+        of_target: Document | None,
+        of_databases: Mapping[str, Document],
+        at_ms: int,
     ) -> orjson.Fragment:
         """Return the list of tables."""
         sources, target = halves[Half.SOURCE].tables, halves[Half.TARGET]
         targets, through = target.tables, target.report.get("through_ms")
-        of_lines, lines = self._known  # as one: a caller on another thread may put others in their place
-        before = lines if of_target == of_lines else {}
+        # as one: a caller on another thread may put others in their place
+        target_before, databases_before, lines = self._known
+        before = lines if of_target == target_before and of_databases == databases_before else {}
         now, parts = dict[str, _TableLine](), list[bytes]()
         shared = b"null}" if through is None else b"%d}" % max(0, at_ms - through)
         for key in sorted(sources.keys() | targets.keys()):
             read, merged, line = sources.get(key), targets.get(key), before.get(key)
             if line is None or line[0] is not read or line[1] is not merged:
-                line = self._line(key, read, merged, of_target)
+                line = self._line(key, read, merged, of_target, of_databases)
             now[key] = line
             if line[3] and through is not None:
                 parts.append(line[2] + shared)
             elif line[2]:
                 parts.append(line[2] + orjson.dumps(late_ms(target, key, at_ms)) + b"}")
-        self._known = of_target, now
+        self._known = of_target, of_databases, now
         return orjson.Fragment(b"[" + b",".join(parts) + b"]")
 
     def _line(
-        self, key: str, source: Document | None, target: Document | None, of_target: Document | None
+        self,
+        key: str,
+        source: Document | None,
+        target: Document | None,
+        of_target: Document | None,
+        of_databases: Mapping[str, Document],
     ) -> _TableLine:
-        said = _table_document(key, source, target, of_target, self._words)
+        said = _table_document(key, source, target, of_target, of_databases, self._words)
         if said is None:
             return _TableLine(source, target, b"", is_current=False)
         head = orjson.dumps(said)[:-1] + b',"freshness_ms":'
@@ -105,13 +115,15 @@ def state_document(
         _half_error(name, half, halves[half], one, at_ms)
         for half, one in ((Half.SOURCE, standing), (Half.TARGET, standing.target))
     )
+    rests = standing.state in _RESTS
+    of_databases = {} if rests else database_errors(halves[Half.SOURCE])
     heard = [half.heard_ms for half in halves.values() if half.heard_ms]
     return {
         "sourceState": words.fine if source is None else words.wrong,
         "sourceError": _error(source),
         "targetState": words.fine if target is None else words.wrong,
         "targetError": _error(target),
-        "tables": lines.json(halves, target, at_ms),
+        "tables": lines.json(halves, target, of_databases, at_ms),
         "as_of_ms": max(heard, default=None),
         "silent": [half.value for half in Half if halves[half].is_silent(at_ms)],
     }
@@ -144,15 +156,16 @@ def _table_document(
     source: Document | None,
     target: Document | None,
     of_target: Document | None,
+    of_databases: Mapping[str, Document],
     words: StateWords,
 ) -> dict[str, Any] | None:
     """Return what is said of a table but for its age; None: the source has dropped it."""
     read, merged = source or {}, target or {}
     if read.get("state") == "gone":
         return None
-    error = read.get("reason") or merged.get("error") or of_target
-    is_reading = read.get("state") in _READING
     database, schema, table = table_name(key, source)
+    error = read.get("reason") or of_databases.get(database) or merged.get("error") or of_target
+    is_reading = read.get("state") in _READING
     return {
         "database": database,
         "schema": schema,

@@ -7,7 +7,7 @@ files define its connectors.  In a group REST defines them, and one worker, the 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.kept_answers import KeptAnswers
@@ -132,6 +132,13 @@ class Connectors(Protocol):
         ...
 
 
+class GoodSettings(NamedTuple):
+    """Settings of a connector that were checked and found good."""
+
+    config: Mapping[str, str]  # as they are stored
+    tasks: int  # to which its databases are dealt
+
+
 class WritableConnectors(Connectors, KeptAnswers, SharedSessions, Protocol):
     """A crew whose connectors are made by REST.  For an unknown name it raises NO_CONNECTOR."""
 
@@ -150,10 +157,8 @@ class WritableConnectors(Connectors, KeptAnswers, SharedSessions, Protocol):
         """Check settings with what the group adds to them, and with what it allows them to reach."""
         ...
 
-    def put(
-        self, name: str, config: Mapping[str, str], wish: DesiredState | None, *, new: bool = False
-    ) -> None:
-        """Keep settings that were found good, and for a new connector whether it runs (None: it does).
+    def put(self, name: str, good: GoodSettings, wish: DesiredState | None, *, new: bool = False) -> None:
+        """Keep settings, and for a new connector whether it runs (None: it does).
 
         With `new`, EXISTS is raised if there is one.  What was asked is to be seen on this worker when it
         returns.

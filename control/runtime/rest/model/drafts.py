@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from wrackline.control.runtime.rest.model.connectors import WritableConnectors
+from wrackline.control.runtime.rest.model.connectors import GoodSettings, WritableConnectors
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Definite, OperatorNeeded, define
@@ -131,9 +131,9 @@ class Drafts(Protocol):
         ...
 
     def deploy(
-        self, draft_id: str, expected: str | None, settings: Mapping[str, str], wish: DesiredState
+        self, draft_id: str, expected: str | None, good: GoodSettings, wish: DesiredState
     ) -> Mapping[str, Any]:
-        """Make the pipeline of settings that were found good, and forget the draft; say what was made."""
+        """Make the pipeline of these settings, and forget the draft; say what was made."""
         ...
 
 

@@ -22,6 +22,7 @@ from wrackline.control.runtime.rest.model.answer import Answer
 from wrackline.control.runtime.rest.model.body import json_of
 from wrackline.control.runtime.rest.model.connectors import (
     NO_CONNECTOR,
+    GoodSettings,
     WritableConnectors,
     refuse_existing,
 )
@@ -29,6 +30,7 @@ from wrackline.control.runtime.rest.model.masked_secrets import masked_settings,
 from wrackline.control.runtime.rest.model.sent_settings import NOT_SETTINGS
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.pipelines.deal import source_tasks
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.settings_registry import Problem
@@ -172,12 +174,12 @@ class ConnectorWriter:
             raise NO_CONNECTOR(name=shown_name(name))
 
     def _store(
-        self, name: str, good: tuple[Mapping[str, str], Sequence[Problem]], wish: DesiredState | None
+        self, name: str, checked: tuple[GoodSettings, Sequence[Problem]], wish: DesiredState | None
     ) -> Response:
         """Write settings that were found good, and show the result."""
-        config, warnings = good
+        good, warnings = checked
         new = name not in self._group.names()
-        self._group.put(name, config, wish, new=new)
+        self._group.put(name, good, wish, new=new)
         told = connect_documents.info(name, self._group.config(name), self._group.standing(name))
         told |= connect_documents.warnings(warnings)
         if new:
@@ -187,7 +189,7 @@ class ConnectorWriter:
 
 def good_settings(
     check: Callable[[Mapping[str, str]], Pipeline], name: str, sent: Mapping[str, str]
-) -> tuple[Mapping[str, str], Sequence[Problem]]:
+) -> tuple[GoodSettings, Sequence[Problem]]:
     """Return settings with their name, and warnings for their sender; or raise what is wrong."""
     config = {**sent, "name": sent.get("name", name)}
     if config["name"] != name:
@@ -204,7 +206,8 @@ def good_settings(
         raise INVALID(count=len(wrong), errors=f"\n{told}\n{_ELSEWHERE}")
     if checked.values is None or checked.values.text("name") != name:
         raise BAD_NAME(name=shown_name(name))
-    return config, (*checked.problems, *checked.registry.left_out(checked.given))
+    good = GoodSettings(config, source_tasks(checked.values))
+    return good, (*checked.problems, *checked.registry.left_out(checked.given))
 
 
 def _connector(read: Mapping[str, Any]) -> tuple[str, dict[str, str], DesiredState | None]:
