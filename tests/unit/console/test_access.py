@@ -70,6 +70,15 @@ def test_a_page_leads_a_stranger_to_the_login_and_back(port: int) -> None:
     assert visitor.ask("GET", let_in.to).status == 200
 
 
+def test_an_address_of_no_page_leads_a_stranger_to_the_login_and_others_to_a_page(port: int) -> None:
+    visitor = Visitor(port)
+    sent = visitor.ask("GET", "/console/p/shop/nothing")
+    assert (sent.status, sent.to) == (303, "/console/login?next=%2Fconsole%2Fp%2Fshop%2Fnothing")
+    visitor.log_in("vic")
+    page = visitor.ask("GET", "/console/p/shop/nothing")
+    assert (page.status, "There is no page at this address." in page.html) == (404, True)
+
+
 def test_programs_log_in_as_before(port: int) -> None:
     basic = {"Authorization": "Basic YW5uOndyb25n"}
     assert Visitor(port).ask("GET", "/console/", headers=basic).status == 401
