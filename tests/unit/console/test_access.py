@@ -118,6 +118,7 @@ def test_a_login_leads_to_no_other_site(port: int, back: str) -> None:
 
 
 def test_the_cookie_is_for_no_script_and_no_other_site(port: int) -> None:
+    """A-CONSOLE-05."""
     said = Visitor(port).log_in("ann").headers["set-cookie"]
     assert said.startswith(f"{COOKIE}=ann:")
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(said.split("; "))
@@ -226,6 +227,7 @@ def test_after_a_logout_neither_the_cookie_nor_an_open_page_is_good(
 def test_a_form_without_the_token_of_its_session_does_nothing(
     ann: Visitor, made: tuple[MadeCrew, MadeViews], form: dict[str, str]
 ) -> None:
+    """A-CONSOLE-06."""
     for action in ("/console/p/shop/do/stop", "/console/logout"):
         assert ann.ask("POST", action, form).status == 403
     assert ann.ask("POST", "/console/p/shop/do/stop").status == 403
@@ -247,6 +249,7 @@ def test_no_action_is_taken_without_the_token(
 def test_a_page_of_another_site_can_neither_act_nor_show_ours(
     ann: Visitor, made: tuple[MadeCrew, MadeViews]
 ) -> None:
+    """A-CONSOLE-08."""
     fields = ann.fields("/console/p/shop")
     for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
         for action in ("/console/p/shop/do/stop", "/console/logout", "/console/login"):

@@ -89,6 +89,7 @@ def door(crew: MadeCrew) -> Iterator[RestEndpoint]:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_renders_and_runs_nothing_of_its_own(door: RestEndpoint, path: str) -> None:
+    """A-CONSOLE-01."""
     status, headers, html = asked(door, "GET", path)
     assert status == 200
     assert {name.lower(): value for name, value in headers.items()}.items() >= {
@@ -306,6 +307,7 @@ def test_an_address_that_is_not_right_is_said_in_a_page(door: RestEndpoint, path
 
 
 def test_names_and_texts_of_others_are_text() -> None:
+    """A-CONSOLE-02, A-CONSOLE-04."""
     views = MadeViews({"shop": hostile()})
     with served(MadeCrew({"shop": ConnectorState(TaskState.RUNNING, HOSTILE, HOSTILE)}), views) as door:
         table = next(iter(re.findall(r"/console/p/shop/t/[^\"]+", asked(door, "GET", "/p/shop")[2])))
