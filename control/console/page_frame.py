@@ -68,6 +68,7 @@ class PageFrame:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            auto_reload=False,  # else each page asks the disk whether its templates have changed
         )
         self._templates.filters["part"] = lambda text: quote(str(text), safe="")
         self._templates.filters["shell"] = shlex.quote

@@ -14,6 +14,7 @@ import hashlib
 import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from threading import Lock
 from typing import Final, NamedTuple
 
@@ -115,7 +116,12 @@ def section(context: Context, html: Markup, name: str) -> Markup:
     """Take an element with this id as a section of the page, in a template; a comment takes its place."""
     sections: list[Section] = context["sections"]
     sections.append(Section(name, html.strip()))
-    return Markup("<!--section:{}-->").format(len(sections) - 1)
+    return _place(len(sections) - 1)
+
+
+@lru_cache  # a page has a hundred, and is made again every two seconds
+def _place(number: int) -> Markup:
+    return Markup("<!--section:{}-->").format(number)
 
 
 def marked() -> Markup:

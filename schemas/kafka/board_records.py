@@ -10,7 +10,8 @@
 A record is a whole document and the topic is compacted, so the newest record of each key is all that is
 known; a reader that does not know a form of key passes over it.  `at_ms` is the writer's time.  A half that
 runs reports at least every `ALIVE_S` seconds; after `SILENT_S` it counts as silent, whatever it said last.  A
-record that can't be read is refused.
+record that can't be read is refused.  So is one that makes a half larger than ours ever are: anybody who may
+write to the topic could fill a reader's memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,10 @@ ALIVE_S: Final = 5.0
 SILENT_S: Final = 15.0
 MINUTES: Final = "minutes"
 MOST_TASKS: Final = 128  # of a half
+MOST_TABLES: Final = 50_000  # of a half
+MOST_BYTES: Final = 128 << 20  # of a half's reports: 2.6 KB for each of so many tables, which have about 1 KB
+_LONGEST_KEY: Final = 4 << 10  # bytes
+_LONGEST: Final = 8 << 20  # bytes of a value
 _AHEAD_MS: Final = 86_400_000  # that a writer's clock may be
 _OF_STATE: Final = ("state", "standing", "error", "reason")
 Document = Mapping[str, Any]
@@ -135,15 +140,22 @@ class HalfBoard:
         return self.state not in {None, *ENDED} and not self.is_silent(now_ms)
 
 
+class BoardFull(ValueError):  # noqa: N818 - one record is refused, nothing failed
+    """A record is one more, or larger, than what is kept of a half."""
+
+
 class Board:
     """The fold of the records of any number of pipelines."""
 
     def __init__(self) -> None:
         self._halves: dict[tuple[str, Half], dict[int, HalfBoard]] = {}
         self._records = 0
+        self._bytes: dict[tuple[str, Half], int] = {}  # of the reports of all tasks of a half
 
     def apply(self, key: bytes, value: bytes | None, heard_ms: int) -> BoardKey:
-        """Take the next record; ValueError, KeyError or TypeError: it is not known."""
+        """Take the next record.  ValueError, KeyError or TypeError: it is not known.  BoardFull: too much."""
+        if len(key) > _LONGEST_KEY or len(value or b"") > _LONGEST:
+            raise BoardFull(f"a record has more than {_LONGEST_KEY:,} bytes of key, or {_LONGEST:,} of value")
         about = parse_key(key)
         if about.since_ms is not None:
             self._take_past(about, value, heard_ms)
@@ -153,8 +165,9 @@ class Board:
             return about
         report = None if value is None else _report(value, about)
         half = self._task(about)
-        half.heard_ms = max(half.heard_ms, heard_ms)
         before = half.report if about.table is None else half.tables.get(about.table)
+        self._make_room(about, before, report)
+        half.heard_ms = max(half.heard_ms, heard_ms)
         if about.table is None:
             half.report = report or {}
         elif report is None:
@@ -167,10 +180,24 @@ class Board:
             half.states = self._records
         return about
 
+    def _make_room(self, about: BoardKey, before: Document | None, report: Document | None) -> None:
+        """Count what is kept; BoardFull: this record is more than that, so the one before it stays."""
+        of = (about.pipeline, about.half)
+        growth = _size(report) - _size(before)
+        size = self._bytes.get(of, 0) + growth
+        if size > MOST_BYTES:
+            raise BoardFull(f"its {about.half.value} half reports more than {MOST_BYTES:,} bytes")
+        is_new = about.table is not None and report is not None and before is None
+        if is_new and sum(len(task.tables) for task in self._halves[of].values()) >= MOST_TABLES:
+            raise BoardFull(f"its {about.half.value} half reports more than {MOST_TABLES:,} tables")
+        self._bytes[of] = size
+
     def _take_past(self, about: BoardKey, value: bytes | None, heard_ms: int) -> None:
         """Take a map or a day of minutes; it says nothing of how the half is now."""
         if (about.since_ms or 0) > heard_ms + _AHEAD_MS:
             raise ValueError("a record of the future")
+        if about.task:
+            raise ValueError("all tasks write theirs as the first")
         half = self._task(about)
         if about.part is not None:
             half.minutes.take(about.table or "", about.since_ms or 0, value)
@@ -209,11 +236,17 @@ class Board:
         """Forget a pipeline that no longer exists here."""
         for half in Half:
             self._halves.pop((pipeline, half), None)
+            self._bytes.pop((pipeline, half), None)
 
 
 def _state(document: Document | None) -> Sequence[object] | None:
     """Return what a person is waiting to see, of a half or of a table; its figures are all the rest."""
     return None if document is None else [document.get(name) for name in _OF_STATE]
+
+
+def _size(document: Document | None) -> int:
+    """Return the bytes of a report as text; in memory it is several times as large."""
+    return len(orjson.dumps(document)) if document else 0
 
 
 def _report(value: bytes, about: BoardKey) -> Document:

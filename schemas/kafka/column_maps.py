@@ -4,8 +4,8 @@
     target half    fields of the events  -> columns of the copy
 
 A map is a record of the board with the moment from which it holds in its key, so an earlier one stays.
-Newest `MOST_MAPS` of a table and `MOST_TABLES` of a half are remembered, the last to change of them.  A map
-that can't be read is refused.  Pure.
+Newest `MOST_MAPS` of a table and `MOST_TABLES` of a half are remembered, and of these no more than
+`MOST_BYTES_OF_ALL`, the last to change of them.  A map that can't be read is refused.  Pure.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,7 @@ VERSION: Final = 1
 MOST_MAPS: Final = 20  # of a table
 MOST_TABLES: Final = 20_000  # of a half
 MOST_BYTES: Final = 1 << 20  # of a record
+MOST_BYTES_OF_ALL: Final = 256 << 20  # of a half: 13 KB for each of so many tables
 MOST_TYPE: Final = 200  # characters: an enum's type lists its values
 _PARTS: Final = 5
 
@@ -86,28 +87,31 @@ class MapLog:
 
     def __init__(self) -> None:
         self._tables: dict[str, dict[int, bytes]] = {}  # the last to change is the last
+        self._bytes = 0
 
     def take(self, table: str, since_ms: int, value: bytes | None) -> Sequence[tuple[str, int]]:
         """Take a map that was read or made, or that one is gone; return what is forgotten because of it."""
         maps = self._tables.pop(table, {})
-        if value is None:
-            maps.pop(since_ms, None)
-        else:
+        self._bytes += len(value or b"") - len(maps.pop(since_ms, b""))
+        if value is not None:
             maps[since_ms] = value
         forgotten = [(table, since) for since in sorted(maps)[:-MOST_MAPS]]
         for _, since in forgotten:
-            del maps[since]
+            self._bytes -= len(maps.pop(since))
         if maps:
             self._tables[table] = maps
-        if len(self._tables) > MOST_TABLES:
+        while len(self._tables) > MOST_TABLES or self._bytes > MOST_BYTES_OF_ALL:
             oldest = next(iter(self._tables))
-            forgotten += [(oldest, since) for since in self._tables.pop(oldest)]
+            gone = self._tables.pop(oldest)
+            self._bytes -= sum(map(len, gone.values()))
+            forgotten += [(oldest, since) for since in gone]
         return forgotten
 
     def copy(self) -> "MapLog":
         """Return the maps as they are now."""
         made = MapLog()
         made._tables = {table: dict(maps) for table, maps in self._tables.items()}
+        made._bytes = self._bytes
         return made
 
     def tables(self) -> Sequence[str]:

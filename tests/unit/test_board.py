@@ -1,16 +1,23 @@
 """The board: its records and their fold, and which of them a half writes."""
 
 from collections.abc import Sequence
+from contextlib import closing
+from types import SimpleNamespace
+from typing import Any, cast
 
 import orjson
 import pytest
 
+from bench.ours.boards import pipeline
 from wrackline.control.runtime.board.board_changes import BoardChanges, HalfLook, Record
 from wrackline.control.runtime.board.board_follower import BoardFollower
+from wrackline.control.runtime.board.board_reader import BoardRecord, fold_records
+from wrackline.schemas.kafka import board_records
 from wrackline.schemas.kafka.board_records import (
     MINUTES,
     SILENT_S,
     Board,
+    BoardFull,
     BoardKey,
     Document,
     Half,
@@ -24,6 +31,7 @@ from wrackline.schemas.minutes.minute_records import HalfDay
 SOURCE = BoardKey("shop", Half.SOURCE)
 ORDERS = SOURCE._replace(table="shop.public.orders")
 RUNS: Document = {"state": "running", "events": 3}
+STREAMS: Document = {"state": "streaming"}
 
 
 def board(*records: tuple[BoardKey, Document | None, int]) -> Board:
@@ -138,6 +146,83 @@ def test_tables_of_an_earlier_process_go_where_they_no_longer_exist() -> None:
     )
     found = keys(changes.due(HalfLook(RUNS, {"shop.public.orders": {"rows": 1}}), 0.0, 0, whole=True))
     assert found == [("shop.public.orders", True), ("gone", False), (None, True)]
+
+
+def test_a_half_is_kept_up_to_a_number_of_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board_records, "MOST_TABLES", 2)
+    second_task = SOURCE._replace(table="b", task=1)
+    made = board((ORDERS, STREAMS, 1), (second_task, STREAMS, 1))
+    more = SOURCE._replace(table="c", task=2)
+    with pytest.raises(BoardFull, match="2 tables"):
+        made.apply(more.encode(), encode(STREAMS, 2), 2)
+    assert [len(one.tables) for one in made.tasks("shop", Half.SOURCE).values()] == [1, 1, 0]
+    made.apply(ORDERS.encode(), encode({**STREAMS, "rows": 7}, 3), 3)
+    assert made.half("shop", Half.SOURCE).tables["shop.public.orders"]["rows"] == 7
+    made.apply(second_task.encode(), None, 4)
+    made.apply(more.encode(), encode(STREAMS, 5), 5)
+
+
+def test_a_half_is_kept_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board_records, "MOST_BYTES", 10_000)
+    made, long = board((SOURCE, RUNS, 1)), encode({"x": "x" * 9_000, **STREAMS}, 2)
+    for _ in range(3):
+        made.apply(ORDERS.encode(), long, 2)
+    with pytest.raises(BoardFull, match="10,000 bytes"):
+        made.apply(SOURCE._replace(table="b").encode(), long, 3)
+    assert list(made.half("shop", Half.SOURCE).tables) == ["shop.public.orders"]
+    made.apply(BoardKey("other", Half.SOURCE, "b").encode(), long, 3)
+    made.apply(ORDERS.encode(), encode(STREAMS, 4), 4)
+    made.apply(SOURCE._replace(table="b").encode(), long, 5)
+    made.forget("shop")
+    made.apply(ORDERS.encode(), long, 6)
+
+
+@pytest.mark.parametrize(("letters", "value"), [(5_000, 10), (5, 9 << 20)])
+def test_a_record_has_a_bound(letters: int, value: int) -> None:
+    with pytest.raises(BoardFull):
+        Board().apply(
+            SOURCE._replace(table="x" * letters).encode(), encode({"x": "x" * value, **STREAMS}, 1), 1
+        )
+
+
+def test_maps_of_a_task_that_writes_none_are_refused() -> None:
+    value = ColumnMap("shop.orders", [ColumnStep("a", "a", "text")]).encode()
+    with pytest.raises(ValueError, match="as the first"):
+        Board().apply(BoardKey("shop", Half.SOURCE, "t", 5, task=1).encode(), value, 6)
+
+
+def test_a_follower_passes_over_what_is_too_much_and_reports_it_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(board_records, "MOST_TABLES", 3)
+    with closing(BoardFollower()) as follower:
+        follower.follow("shop", pipeline("shop").good())
+        topics, reader = follower._followed["shop"]
+
+        def take(key: BoardKey, document: Document = STREAMS) -> None:
+            record = SimpleNamespace(
+                key=key.encode,
+                value=lambda: encode(document, 1),
+                topic=lambda: topics.board,
+                offset=lambda: 0,
+            )
+            follower.take(reader, cast("Any", record), 1)
+
+        for number in range(9):
+            take(SOURCE._replace(table=f"t{number}"))
+            take(SOURCE._replace(pipeline=f"p{number}"))
+        take(SOURCE, RUNS)
+        with follower.held("shop") as halves:
+            assert (len(halves[Half.SOURCE].tables), halves[Half.SOURCE].state) == (3, HalfState.RUNNING)
+        assert follower._board.tasks("p0", Half.SOURCE) == {}, "of a pipeline that is not followed"
+    assert sum("[board.full] the board of shop" in one.getMessage() for one in caplog.records) == 1
+
+
+def test_a_command_passes_over_what_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board_records, "MOST_TABLES", 1)
+    keys = (ORDERS, SOURCE._replace(table="b"))
+    made = fold_records(BoardRecord(key.encode(), encode(STREAMS, 1), 1) for key in keys)
+    assert list(made.half("shop", Half.SOURCE).tables) == ["shop.public.orders"]
 
 
 def test_what_may_be_lost_is_written_again() -> None:

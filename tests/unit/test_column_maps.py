@@ -163,6 +163,18 @@ def test_of_too_many_tables_those_go_that_changed_longest_ago(monkeypatch: pytes
     assert log.tables() == ["a", "c"]
 
 
+def test_of_too_many_bytes_those_go_that_changed_longest_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(column_maps, "MOST_BYTES_OF_ALL", 10)
+    log = MapLog()
+    for _ in range(3):
+        assert log.take("a", 1, b"12345678") == []
+    assert log.take("a", 2, b"1") == []
+    log.take("a", 1, None)
+    assert log.take("b", 3, b"123456789") == []
+    assert log.copy().take("c", 4, b"123456789") == [("a", 2), ("b", 3)]
+    assert log.take("b", 5, b"1") == [("a", 2)]
+
+
 class Clock:
     now = 100
 

@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.routing import Match, Route
 
 from wrackline.control.console.access.page_route import check_form, page_route
 from wrackline.control.console.errors.errors_routes import add_errors
@@ -95,7 +96,12 @@ def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRou
     shared = DraftPages(pages, drafts)
     add_make(made, shared)
     add_asking(made, shared)
+    _add_static(made)
+    _add_missing(made, pages)  # last: it answers what no other route does
+    return made
 
+
+def _add_static(made: APIRouter) -> None:
     @made.get("/static/{file}")
     def static(file: str) -> Response:
         """Send a style sheet, a script or a picture."""
@@ -106,7 +112,24 @@ def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRou
         # a new version of the product has new addresses: templates/base.html names the version
         return Response(known.read_bytes(), 200, {"Cache-Control": "max-age=86400"}, kind)
 
-    return made
+
+def _add_missing(made: APIRouter, pages: PageFrame) -> None:
+    known = [one for one in made.routes if isinstance(one, Route)]
+
+    async def missing(request: Request) -> Response:
+        """Say that there is no such page; anybody who is logged in may hear that."""
+        asked: str = request.scope["raw_path"].decode("latin-1")
+        if asked.endswith("/"):  # of a page's address with a / too many
+            query: str = request.scope["query_string"].decode("latin-1")
+            return RedirectResponse(f"{asked.rstrip('/')}?{query}".rstrip("?"), 307)
+        partly = [one for one in known if one.matches(request.scope)[0] is Match.PARTIAL]
+        methods = sorted({method for one in partly for method in one.methods or ()})
+        answer = pages.page(request, "no_page.html", 405 if methods else 404)
+        if methods:
+            answer.headers["allow"] = ", ".join(methods)
+        return answer
+
+    made.add_route("/{path:path}", missing, ["GET", "POST"], include_in_schema=False)
 
 
 def _add_pages(made: APIRouter, pages: PageFrame) -> None:

@@ -3,7 +3,7 @@
 In: pipelines, each with its Kafka.  Out: the board as it is now, at once, also while Kafka is away.  There is
 one reader for each way to reach Kafka.  A topic that is not there yet is waited for.  A record that is
 read while the reader catches up was heard when it was written; a later one is heard now, by this
-machine's clock.
+machine's clock.  What is more than a board keeps is passed over, and reported once of each pipeline.
 """
 
 import logging
@@ -23,7 +23,8 @@ from wrackline.control.runtime.board.tasks.half_fold import half_of
 from wrackline.control.runtime.ground.pipeline_access import group_of
 from wrackline.control.runtime.ground.times import ClockSteps, now_ms
 from wrackline.producers.kafka.client import Client, Identity, Settings
-from wrackline.schemas.kafka.board_records import Board, Half, HalfBoard, parse_key
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.kafka.board_records import Board, BoardFull, Half, HalfBoard, parse_key
 from wrackline.schemas.kafka.column_maps import MapLog
 from wrackline.schemas.kafka.offsets_records import OUTSIDE_ANY_TRANSACTION
 from wrackline.schemas.kafka.past.error_days import ErrorCount, ErrorDay, ErrorDays
@@ -41,6 +42,13 @@ _LINES: Final = 1_000  # of a topic of lines
 _LONGEST_LINE: Final = 64 << 10  # bytes
 _TAIL: Final = -2_000 - _LINES  # librdkafka's word for so many records before the end
 _REFRESH_MS: Final = 5_000  # between two looks for a topic that is not there yet
+FULL = define(
+    "board.full",
+    OperatorNeeded,
+    "the board of {pipeline} has more than a worker keeps of it, so some of it is passed over: {what}",
+    hint="let nobody but the pipeline's own user write to topic {topic}; to see what is there:"
+    " kcat -b <kafka.bootstrap.servers> -C -t '{topic}' -e -q -f '%T %S %k\\n'",
+)
 
 
 class _PipelineTopics(NamedTuple):
@@ -58,6 +66,7 @@ class BoardFollower:
         self._board, self._lock, self._clock = Board(), RLock(), clock or ClockSteps()
         self._followed: dict[str, tuple[_PipelineTopics, _Reader]] = {}
         self._receipts: dict[str, ReceiptFold] = {}
+        self._full: set[str] = set()  # pipelines of which that is reported
         self._trails: dict[str, deque[tuple[int, bytes]]] = {}  # topics of lines: the newest, by offset
         self._readers: dict[tuple[tuple[str, str], ...], _Reader] = {}  # by the settings of the client
 
@@ -115,6 +124,7 @@ class BoardFollower:
                 for topic in topics:
                     reader.remove(topic)
                 self._board.forget(pipeline)
+                self._full.discard(pipeline)
                 del self._receipts[pipeline]
                 self._end_if_idle(reader)
 
@@ -199,6 +209,10 @@ class BoardFollower:
                     self._receipts[pipeline].apply(key, value, message.offset() or 0)
                 elif request is None and topic == topics.board:
                     self._board.apply(key, value, min(heard_ms, now_ms()))
+            except BoardFull as full:
+                if pipeline not in self._full:
+                    self._full.add(pipeline)
+                    _LOG.warning("%s", FULL(pipeline=pipeline, topic=topics.board, what=full))
             except (ValueError, KeyError, TypeError):
                 _LOG.debug("a record of %s at %s can't be read", message.topic(), message.offset())
 

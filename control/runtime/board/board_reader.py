@@ -1,10 +1,11 @@
 """Reads the board of one pipeline as it is now, to its end: what a command knows of both halves.
 
 In: a pipeline's settings.  Out: its board.  A record that can't be read is skipped: the next one of its key
-replaces it.
+replaces it.  So is one of another pipeline, and what is more than a board keeps.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from confluent_kafka.admin import AdminClient
@@ -14,7 +15,7 @@ from wrackline.control.runtime.ground.times import now_ms
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.transactor import OffsetsSlot
-from wrackline.schemas.kafka.board_records import Board, parse_key
+from wrackline.schemas.kafka.board_records import Board, BoardFull, parse_key
 from wrackline.schemas.kafka.offsets_records import OUTSIDE_ANY_TRANSACTION
 from wrackline.schemas.kafka.topic_names import internal_topics
 from wrackline.schemas.settings.settings_registry import Values
@@ -35,10 +36,16 @@ def board_slot(values: Values) -> OffsetsSlot:
 
 def read_board(values: Values) -> Board:
     """Read it; a pipeline that has never run has an empty one."""
-    board = Board()
     client = Client(values.below("kafka."), values.integer("max.row.bytes"))
-    for key, value, at_ms in read_records(values, AdminClient(client.admin())):
-        board.apply(key, value, at_ms)
+    return fold_records(read_records(values, AdminClient(client.admin())))
+
+
+def fold_records(records: Iterable[BoardRecord]) -> Board:
+    """Return what records add up to."""
+    board = Board()
+    for key, value, at_ms in records:
+        with suppress(BoardFull):  # a worker that follows the board reports it
+            board.apply(key, value, at_ms)
     return board
 
 
@@ -51,7 +58,8 @@ def read_records(values: Values, admin: AdminClient) -> Iterator[BoardRecord]:
     reader = client.reader(Identity(group_of(name), name, BYSTANDER, OUTSIDE_ANY_TRANSACTION))
     for one in offsets_topic.read_records(admin, reader, slot, fenced=False):
         try:
-            parse_key(one.key or b"")
+            if parse_key(one.key or b"").pipeline != name:
+                continue
             at_ms = min(one.ms, now_ms())  # the writer's clock may be ahead
             Board().apply(one.key or b"", one.value, at_ms)
         except (ValueError, KeyError, TypeError):

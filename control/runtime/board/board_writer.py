@@ -16,7 +16,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 
 from wrackline.control.runtime.board.board_changes import BoardChanges, HalfLook, LookScope, Record
-from wrackline.control.runtime.board.board_reader import board_slot, read_records
+from wrackline.control.runtime.board.board_reader import board_slot, fold_records, read_records
 from wrackline.control.runtime.board.map_changes import MapChanges
 from wrackline.control.runtime.ground.times import FIGURES_S, now_ms, until_step
 from wrackline.control.runtime.logs.error_changes import ErrorChanges
@@ -25,7 +25,7 @@ from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.failures import of_exception
 from wrackline.schemas.errors import Transient, WracklineError
-from wrackline.schemas.kafka.board_records import Board, Half, HalfBoard, parse_key
+from wrackline.schemas.kafka.board_records import Half, HalfBoard, parse_key
 from wrackline.schemas.settings.settings_registry import Values
 
 _STATES_S: Final = 0.5
@@ -114,9 +114,8 @@ class _Writer:
         """Make the topic, and read which tables an earlier process has reported."""
         admin = AdminClient(self._client.admin())
         offsets_topic.prepare_offsets(admin, self._slot.topic, 1, -1)
-        records, board = list(read_records(self._values, admin)), Board()
-        for key, value, at_ms in records:
-            board.apply(key, value, at_ms)
+        records = list(read_records(self._values, admin))
+        board = fold_records(records)
         last = board.half(self._values.text("name"), self._half)
         self._earlier(last)
         self.maps.recorded(last.maps)  # all tasks write theirs to the first

@@ -70,6 +70,15 @@ def test_a_page_leads_a_stranger_to_the_login_and_back(port: int) -> None:
     assert visitor.ask("GET", let_in.to).status == 200
 
 
+def test_an_address_of_no_page_leads_a_stranger_to_the_login_and_others_to_a_page(port: int) -> None:
+    visitor = Visitor(port)
+    sent = visitor.ask("GET", "/console/p/shop/nothing")
+    assert (sent.status, sent.to) == (303, "/console/login?next=%2Fconsole%2Fp%2Fshop%2Fnothing")
+    visitor.log_in("vic")
+    page = visitor.ask("GET", "/console/p/shop/nothing")
+    assert (page.status, "There is no page at this address." in page.html) == (404, True)
+
+
 def test_programs_log_in_as_before(port: int) -> None:
     basic = {"Authorization": "Basic YW5uOndyb25n"}
     assert Visitor(port).ask("GET", "/console/", headers=basic).status == 401
@@ -109,6 +118,7 @@ def test_a_login_leads_to_no_other_site(port: int, back: str) -> None:
 
 
 def test_the_cookie_is_for_no_script_and_no_other_site(port: int) -> None:
+    """A-CONSOLE-05."""
     said = Visitor(port).log_in("ann").headers["set-cookie"]
     assert said.startswith(f"{COOKIE}=ann:")
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(said.split("; "))
@@ -217,6 +227,7 @@ def test_after_a_logout_neither_the_cookie_nor_an_open_page_is_good(
 def test_a_form_without_the_token_of_its_session_does_nothing(
     ann: Visitor, made: tuple[MadeCrew, MadeViews], form: dict[str, str]
 ) -> None:
+    """A-CONSOLE-06."""
     for action in ("/console/p/shop/do/stop", "/console/logout"):
         assert ann.ask("POST", action, form).status == 403
     assert ann.ask("POST", "/console/p/shop/do/stop").status == 403
@@ -238,6 +249,7 @@ def test_no_action_is_taken_without_the_token(
 def test_a_page_of_another_site_can_neither_act_nor_show_ours(
     ann: Visitor, made: tuple[MadeCrew, MadeViews]
 ) -> None:
+    """A-CONSOLE-08."""
     fields = ann.fields("/console/p/shop")
     for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
         for action in ("/console/p/shop/do/stop", "/console/logout", "/console/login"):

@@ -118,6 +118,7 @@ def test_only_a_user_with_data_sees_events(tmp_path: Path, views: MadeViews) -> 
 
 
 def test_texts_of_others_are_text(visitor: Visitor, views: MadeViews) -> None:
+    """A-CONSOLE-03."""
     views.look = lambda: made_events.hostile(HOSTILE)
     paths = [f"{PATH}&at=0:{offset}" for offset in (1, 2, 3)]
     odd = quote(HOSTILE)

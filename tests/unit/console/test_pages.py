@@ -89,6 +89,7 @@ def door(crew: MadeCrew) -> Iterator[RestEndpoint]:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_renders_and_runs_nothing_of_its_own(door: RestEndpoint, path: str) -> None:
+    """A-CONSOLE-01."""
     status, headers, html = asked(door, "GET", path)
     assert status == 200
     assert {name.lower(): value for name, value in headers.items()}.items() >= {
@@ -269,6 +270,35 @@ def test_what_does_not_exist_is_said_in_a_page(door: RestEndpoint) -> None:
     assert asked(door, "GET", "/static/console.css")[0] == 200
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    "path",
+    ["/nothing", "/p/shop/nothing", "/static/a/b", "/%3Cimg%20src=x%3E", "/a?q=%22%3E%3Cimg%20src=x%3E"],
+)
+def test_an_address_that_is_of_no_page_is_said_in_a_page(door: RestEndpoint, method: str, path: str) -> None:
+    status, headers, html = asked(door, method, path)
+    assert (status, headers["content-type"]) == (404, "text/html; charset=utf-8")
+    page = Page(html)
+    assert "There is no page at this address." in page.text
+    assert ("a", {"href": "/console/"}) in page.elements
+    assert "<img src=x" not in html
+    assert '"><img>' not in html
+    part = asked(door, method, path, {"HX-Request": "true"})
+    assert (part[0], part[2][:5]) == (404, "<main")
+
+
+def test_a_button_is_no_page(door: RestEndpoint) -> None:
+    status, headers, html = asked(door, "GET", "/p/shop/do/pause")
+    assert (status, headers["allow"]) == (405, "POST")
+    assert "There is no page at this address." in Page(html).text
+
+
+def test_a_slash_too_many_leads_to_the_page(door: RestEndpoint) -> None:
+    status, headers, _ = asked(door, "GET", "/p/shop/?q=a%26b")
+    assert (status, headers["location"]) == (307, "/console/p/shop?q=a%26b")
+    assert asked(door, "GET", "//")[1]["location"] == "/console"
+
+
 @pytest.mark.parametrize("path", ["/p/shop?page=0", "/?done=x", "/p/shop/rewind?to=" + "x" * 101])
 def test_an_address_that_is_not_right_is_said_in_a_page(door: RestEndpoint, path: str) -> None:
     status, headers, body = asked(door, "GET", path)
@@ -277,6 +307,7 @@ def test_an_address_that_is_not_right_is_said_in_a_page(door: RestEndpoint, path
 
 
 def test_names_and_texts_of_others_are_text() -> None:
+    """A-CONSOLE-02, A-CONSOLE-04."""
     views = MadeViews({"shop": hostile()})
     with served(MadeCrew({"shop": ConnectorState(TaskState.RUNNING, HOSTILE, HOSTILE)}), views) as door:
         table = next(iter(re.findall(r"/console/p/shop/t/[^\"]+", asked(door, "GET", "/p/shop")[2])))
