@@ -213,6 +213,8 @@ def test_a_wish_that_a_replaced_coordinator_sends_late_counts_nowhere(
     assert ask("PUT", f"{other.url}/connectors/{name}/pause")[0] == 202
     for one in armed.workers:
         wait_until(
-            lambda at=one: asked("GET", f"{at.url}/connectors/{name}/status")[1]["connector"]["state"]  # type: ignore[misc]
-            == "PAUSED"
+            lambda at=one: (
+                asked("GET", f"{at.url}/connectors/{name}/status")[1]["connector"]["state"]  # type: ignore[misc]
+                == "PAUSED"
+            )
         )

@@ -102,7 +102,7 @@ class Log:
 
     def put(self, name: str) -> None:
         """Make or remove a connector, in a transaction of the newest term."""
-        changes = [config_records.term_record(self.terms[-1])]
+        changes: list[config_records.Change] = [config_records.term_record(self.terms[-1])]
         if name in self.meant:
             changes += config_records.removal_records(self.meant.pop(name))
         else:
