@@ -1,8 +1,9 @@
 """How long REST takes on a worker with 200 connectors of which 20 run under load, with four clients.
 
-The peer is the same worker's `GET /health`, which reads no state: the cost of the web server and the machine.
 Reads are those of a user interface (all connectors with their states, and each one's parts); writes pause and
-resume connectors that nobody needs, each through Kafka and back.
+stop connectors that nobody needs, each through Kafka and back.  Two peers ask the same worker only for
+`GET /health`: the cost of the web server and the machine.  The second one sends a record to Kafka where the
+bench writes, and waits until it is read: no write can be faster.
 """
 
 import secrets
@@ -11,10 +12,13 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from statistics import quantiles
 from threading import Event, Thread
+from typing import Final
+
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from bench import stage
 from bench.address import Address
@@ -22,12 +26,14 @@ from bench.ours.group import Group, group
 from bench.peers.slot import connect
 from bench.runner import Contender, Size
 from bench.score import Outcome
+from bench.visible import make_topic
 
 UNITS = {"p50_ms": "ms", "p99_ms": "ms", "writes_p99_ms": "ms", "all_p99_ms": "ms"}
 FULL = Size(4000, 1)  # requests
 QUICK = Size(400, 1)
 CONNECTORS, RUNNING, CLIENTS = 200, 20, 4
 _A_SECOND = 10.0  # rounds of one row in each table that is captured
+_AT_ONCE: Final = {"fetch.wait.max.ms": 100, "enable.partition.eof": True}
 _PARTS = ("", "/status", "/config", "/tasks", "/tasks-config", "/tasks/0/status")
 
 
@@ -44,10 +50,12 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
                 ours.make(number, running=number < RUNNING)
             ours.until_running(worker, RUNNING)
             names = [ours.name(number) for number in range(CONNECTORS)]
+            make_topic(kafka, f"{prefix}-record")
             with _load(ours):
                 yield [
                     Contender("200 connectors", manage, (worker.url, names, rows), ours=True),
                     Contender("GET /health", health, (worker.url, rows)),
+                    Contender("a record", record, (worker.url, kafka, f"{prefix}-record", rows)),
                 ]
 
 
@@ -110,6 +118,48 @@ def health(url: str, requests: int) -> Outcome:
     with ThreadPoolExecutor(CLIENTS) as pool:
         took = list(pool.map(lambda _: _ask("GET", f"{url}/health"), range(requests)))
     return Outcome({"p50_ms": _percentile(took, 50), "p99_ms": _percentile(took, 99)})
+
+
+def record(url: str, kafka: str, topic: str, requests: int) -> Outcome:
+    """Send a record where `manage` writes, and wait until it is read; else ask whether the worker lives."""
+    came = [Event() for _ in range(requests)]
+    over, ready = Event(), Event()
+
+    def read() -> None:
+        with closing(Consumer({"bootstrap.servers": kafka, "group.id": topic, **_AT_ONCE})) as consumer:
+            consumer.assign([TopicPartition(topic, 0, 0)])
+            while not over.is_set():
+                message = consumer.poll(0.1)
+                if message is None:
+                    continue
+                if message.error() is not None:
+                    ready.set()
+                else:
+                    came[int(message.value() or b"")].set()
+
+    producer = Producer({"bootstrap.servers": kafka, "acks": "all", "linger.ms": 0})
+
+    def goes_and_comes(number: int) -> float:
+        began = time.monotonic()
+        producer.produce(topic, str(number), partition=0)
+        if not came[number].wait(60):
+            raise TimeoutError(topic)
+        return (time.monotonic() - began) * 1000
+
+    def any_of_them(number: int) -> tuple[bool, float]:
+        writes = number % 20 == 0
+        return writes, goes_and_comes(number) if writes else _ask("GET", f"{url}/health")
+
+    reader = Thread(target=read)
+    reader.start()
+    ready.wait(60)
+    try:
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            took = list(pool.map(any_of_them, range(requests)))
+    finally:
+        over.set()
+        reader.join()
+    return Outcome({"writes_p99_ms": _percentile([ms for writes, ms in took if writes], 99)})
 
 
 def _ask(method: str, url: str) -> float:
