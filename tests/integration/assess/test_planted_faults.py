@@ -2,11 +2,14 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
 import pytest
+import requests
 from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers these without saying so
     AdminClient,
     AlterConfigOpType,
@@ -139,6 +142,48 @@ def test_a_proxy_that_keeps_the_log_to_itself_is_found(world: PgAssessWorld) -> 
         assert world.ids("source") & {"pg.log_unseen", "pg.log_ended"}
         world.given["database.port"] = direct
     assert not world.ids("source") & {"pg.log_unseen", "pg.log_ended"}
+
+
+@contextmanager
+def read_alone(registry: str) -> Iterator[str]:
+    """Stand before a registry, and let nothing be written there, as a role that may only read."""
+
+    class Reads(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            with requests.get(f"{registry}{self.path}", timeout=60) as answer:
+                self.send_response(answer.status_code)
+                self.send_header("Content-Type", answer.headers.get("Content-Type", "application/json"))
+                self.send_header("Content-Length", str(len(answer.content)))
+                self.end_headers()
+                self.wfile.write(answer.content)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.send_error(403)
+
+        do_PUT = do_DELETE = do_POST  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Reads) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.full
+def test_a_registry_that_only_reads_is_found(world: PgAssessWorld) -> None:
+    direct = world.given["schema.registry.url"]
+    with read_alone(direct) as url:
+        world.given["schema.registry.url"] = url
+        assert "registry.denied" in world.ids("registry")
+    world.given["schema.registry.url"] = direct
+    assert "registry.denied" not in world.ids("registry")
 
 
 def test_a_good_pipeline_has_no_error_and_no_warning_of_a_trial(world: PgAssessWorld) -> None:
