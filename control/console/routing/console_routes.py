@@ -116,8 +116,9 @@ def _add_static(made: APIRouter) -> None:
 def _add_missing(made: APIRouter, pages: PageFrame) -> None:
     known = [one for one in made.routes if isinstance(one, Route)]
 
-    async def missing(request: Request) -> Response:
-        """Say that there is no such page; anybody who is logged in may hear that."""
+    @made.api_route("/{path:path}", methods=["GET", "POST"], include_in_schema=False)
+    def missing(request: Request) -> Response:
+        """Say that there is no such page."""
         asked: str = request.scope["raw_path"].decode("latin-1")
         if asked.endswith("/"):  # of a page's address with a / too many
             query: str = request.scope["query_string"].decode("latin-1")
@@ -128,8 +129,6 @@ def _add_missing(made: APIRouter, pages: PageFrame) -> None:
         if methods:
             answer.headers["allow"] = ", ".join(methods)
         return answer
-
-    made.add_route("/{path:path}", missing, ["GET", "POST"], include_in_schema=False)
 
 
 def _add_pages(made: APIRouter, pages: PageFrame) -> None:

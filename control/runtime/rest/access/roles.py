@@ -133,6 +133,8 @@ _TABLE: Final = {
         "GET /console/p/{name}/tables/{table}/shapes",
         "GET /console/error/{code}",
         "GET /console/new",
+        "GET /console/{path:path}",  # of no page
+        "POST /console/{path:path}",
         "GET /console/draft/{id}/step/{step}",
         "GET /console/draft/{id}/start",
         "GET /v1/contexts/{ns}/drafts",
