@@ -1,0 +1,9 @@
+"""The wire of SQL Server: TDS, from the first byte of a connection to the rows of an answer.
+
+login           the address of the server and our login; python-tds logs in
+certificates    whether a certificate is the server's, and TLS over a socket
+session         one connection: a statement at a time, its answer as rows or as batches
+messages        what we send, and the small tokens of an answer
+token_reader    rows and tokens out of packets, as they come (compiled)
+result_columns  a result's columns, and how their cells are found
+"""

@@ -1,0 +1,450 @@
+"""An answer's bytes as they come: rows stay where they are, all other tokens are handed on ([MS-TDS] 2.2.7).
+
+    packet packet ...  -- feed -->  one buffer  -- next -->  TdsBatch | TdsToken | None: more bytes are needed
+
+In: bytes of a connection, in whatever pieces.  Out: the rows of a result as one buffer with the places of its
+cells, so that a row costs no Python object.  A batch owns its buffer, which never changes again.
+
+Nothing is read behind the bytes that came: a length is compared with them before it is believed, and room is
+made only for bytes that are there.  A row that has not arrived as a whole is read again from its beginning.
+"""
+
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import cython
+
+from wrackline.producers.sources.sqlserver.wire.result_columns import (
+    STREAM_BROKEN,
+    ByteCursor,
+    CutError,
+    TdsColumn,
+    read_columns,
+)
+from wrackline.schemas.errors import OperatorNeeded, define
+
+if cython.compiled:
+    from cython.cimports.libc.string import memcpy, memmove
+
+ROW_TOO_LONG = define(
+    "sqlserver.row_too_long",
+    OperatorNeeded,
+    "a row has more than {most} bytes",
+    hint="raise the limit: max.row.bytes",
+)
+
+MOST_ROW: int = 1 << 30  # a place in a buffer has 31 bits
+COLUMNS, ORDER, ERROR, INFO, ENVIRONMENT = 0x81, 0xA9, 0xAA, 0xAB, 0xE3
+DONES = frozenset({0xFD, 0xFE, 0xFF})
+
+_SMALL = frozenset({ORDER, ERROR, INFO, ENVIRONMENT, 0xA4, 0xA5, 0xAD})  # behind 2 bytes of length
+_STATE = 0xE4  # behind 4 bytes
+_SIZES = {0x79: 4, **dict.fromkeys(DONES, 12)}
+
+_ROW = cython.declare(cython.int, 0xD1)
+_SHORT_ROW = cython.declare(cython.int, 0xD2)
+_ANSWER = cython.declare(cython.int, 4)
+_HEADER = cython.declare(cython.int, 8)
+_ROOM = cython.declare(cython.int, 1 << 18)
+_SPACE = cython.declare(cython.int, 1 << 16)  # a batch goes out when its buffer has less
+_CUT = cython.declare(cython.int, -1)
+_NOTHING = cython.declare(cython.int, 0)  # the forms of cells; the rest is in `result_columns`
+_FIXED = cython.declare(cython.int, 1)
+_SHORT = cython.declare(cython.int, 2)
+_EXACT = cython.declare(cython.int, 3)
+_LONG = cython.declare(cython.int, 4)
+_PIECES = cython.declare(cython.int, 5)
+_POINTED = cython.declare(cython.int, 6)
+_PLP_NULL = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
+_PLP_UNKNOWN = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFE)
+
+
+class TdsToken(NamedTuple):
+    """A token that is not a row: its number, and its bytes without a length."""
+
+    number: int
+    body: bytes
+
+
+@cython.final
+@cython.cclass
+class TdsBatch:
+    """Rows of one result.
+
+    `places` has two numbers for each cell, row by row: where it begins in `data`, and its size, -1 for NULL.
+    """
+
+    def __init__(
+        self, columns: Sequence[TdsColumn], data: bytearray, places: "array[int]", rows: int, result: int
+    ) -> None:
+        self.columns = columns
+        self.width = len(columns)
+        self.data = data
+        self.places = places
+        self.rows = rows
+        self.result = result
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def cell(self, row: int, column: int) -> bytes | None:
+        """Return a cell as bytes."""
+        if not (0 <= row < self.rows and 0 <= column < self.width):
+            raise IndexError(f"there is no cell {row}, {column}")
+        at = 2 * (row * self.width + column)
+        start, size = self.places[at], self.places[at + 1]
+        return None if size < 0 else bytes(self.data[start : start + size])
+
+    def row(self, row: int) -> tuple[bytes | None, ...]:
+        """Return a row's cells as bytes."""
+        return tuple([self.cell(row, column) for column in range(self.width)])
+
+
+@cython.final
+@cython.cclass
+class TdsReader:
+    """The reader of one message; `begin` makes it that of the next."""
+
+    def __init__(self, most_row: int) -> None:
+        self.most = min(most_row, MOST_ROW)
+        self.begin()
+
+    def begin(self) -> None:
+        """Expect a new message."""
+        self.head = bytearray(8)
+        self.head_size = 0
+        self.left = 0
+        self.last = False
+        self.ended = False
+        self.data = bytearray(_ROOM)
+        self.at = self.end = 0
+        self.rows = 0
+        self.result = -1
+        self._take_columns(())
+
+    @property
+    def columns(self) -> Sequence[TdsColumn]:
+        """Return the columns of the result whose rows come."""
+        return self.shown
+
+    @property
+    def over(self) -> bool:
+        """Whether the message has ended, and all of it was handed out."""
+        return self.ended and self.at == self.end and self.rows == 0
+
+    def feed(self, given: bytes | bytearray, start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> int:
+        """Take the message's bytes; return where those of the next message begin."""
+        size: cython.Py_ssize_t
+        length: cython.int
+        if not 0 <= start <= end <= len(given):
+            raise IndexError("the bytes end before")
+        while start < end and not self.ended:
+            if self.left == 0:
+                self.head[self.head_size] = given[start]
+                start += 1
+                self.head_size += 1
+                if self.head_size < _HEADER:
+                    continue
+                self.head_size = 0
+                length = (self.head[2] << 8) | self.head[3]
+                if self.head[0] != _ANSWER or length < _HEADER:
+                    raise STREAM_BROKEN(reason=f"a packet begins with {self.head.hex()}")
+                self.left = length - _HEADER
+                self.last = (self.head[1] & 1) != 0
+            else:
+                size = min(self.left, end - start)
+                self._make_room(size)
+                _copy(self.data, self.end, given, start, size)
+                self.end += size
+                start += size
+                self.left -= size
+            self.ended = self.last and self.left == 0
+        return start
+
+    @cython.cfunc
+    @cython.exceptval(check=True)
+    def _make_room(self, size: cython.Py_ssize_t) -> cython.void:
+        """Make room for bytes that are there."""
+        rest: cython.Py_ssize_t = self.end - self.at
+        if size <= len(self.data) - self.end:
+            return
+        if self.rows == 0 and self.at > 0:
+            _move(self.data, 0, self.at, rest)
+            self.at = 0
+            self.end = rest
+        if size > len(self.data) - self.end:
+            larger = bytearray(max(2 * len(self.data), self.end + size))
+            _copy(larger, 0, self.data, 0, self.end)
+            self.data = larger
+
+    def next(self, at_once: cython.Py_ssize_t) -> TdsBatch | TdsToken | None:
+        """Return what comes next: rows, or one other token; None if bytes are missing, or all was handed out."""
+        token: cython.int
+        after: cython.Py_ssize_t
+        while self.at < self.end:
+            token = self.data[self.at]
+            if token != _ROW and token != _SHORT_ROW:
+                return self._batch() if self.rows else self._other(token)
+            if self.rows == at_once:
+                return self._batch()
+            after = self._row(token)
+            if after == _CUT:
+                break
+            self.at = after
+            self.rows += 1
+        if self.rows and (self.ended or len(self.data) - self.end < _SPACE):
+            return self._batch()
+        return self._missing()
+
+    @cython.cfunc
+    def _missing(self) -> object:
+        """Return None, unless what is missing can never come."""
+        if self.ended and self.at < self.end:
+            raise STREAM_BROKEN(reason="it ends inside a token")
+        if self.end - self.at > self.most:
+            raise ROW_TOO_LONG(most=self.most)
+        return None
+
+    @cython.cfunc
+    def _batch(self) -> TdsBatch:
+        """Hand out the rows with their buffer; the bytes behind them go into a new one."""
+        rest: cython.Py_ssize_t = self.end - self.at
+        made = TdsBatch(self.shown, self.data, self.given, self.rows, self.result)
+        fresh = bytearray(max(_ROOM, 2 * rest))
+        _copy(fresh, 0, self.data, self.at, rest)
+        self.data = fresh
+        self.at = 0
+        self.end = rest
+        self.rows = 0
+        self._take_places(self.capacity)
+        return made
+
+    @cython.cfunc
+    def _other(self, token: cython.int) -> object:
+        """Return a token that is not a row, if all of it is there."""
+        cursor = ByteCursor(self.data, self.at + 1, self.end)
+        body = b""
+        try:
+            if token == COLUMNS:
+                self._take_columns(tuple(read_columns(cursor)))
+                self.result += len(self.shown) > 0
+            elif token in _SMALL:
+                body = cursor.take(cursor.number(2))
+            elif token == _STATE:
+                body = cursor.take(cursor.number(4))
+            elif token in _SIZES:
+                body = cursor.take(_SIZES[token])
+                self.count *= token not in DONES  # no row comes before the next columns
+            else:
+                raise STREAM_BROKEN(reason=f"a token begins with {token:02x}")
+        except CutError:
+            return self._missing()
+        self.at = cursor.at
+        return TdsToken(token, body)
+
+    def _take_columns(self, columns: Sequence[TdsColumn]) -> None:
+        self.shown = columns
+        self.count = len(columns)
+        self.forms = array("i", [column.form for column in columns] or [0])
+        self.widths = array("i", [column.width for column in columns] or [0])
+        self._take_places(64)
+
+    @cython.cfunc
+    @cython.exceptval(check=True)
+    def _take_places(self, rows: cython.Py_ssize_t) -> cython.void:
+        """Make room for the places of so many rows."""
+        self.capacity = rows
+        self.given = array("i", [0]) * (2 * rows * max(self.count, 1))
+        self.places = self.given
+
+    @cython.cfunc
+    @cython.exceptval(check=True)
+    def _double_places(self) -> cython.void:
+        known = self.given
+        self._take_places(2 * self.capacity)
+        self.given[: len(known)] = known
+
+    @cython.cfunc
+    @cython.exceptval(-9, check=False)
+    def _row(self, token: cython.int) -> cython.Py_ssize_t:
+        """Find the cells of a row; return where it ends, or that it has not arrived as a whole."""
+        i: cython.int
+        form: cython.int
+        size: cython.longlong
+        place: cython.Py_ssize_t
+        joins: cython.bint = False
+        end: cython.Py_ssize_t = self.end
+        at: cython.Py_ssize_t = self.at + 1
+        bits: cython.Py_ssize_t = at
+        data: cython.p_const_uchar = self.data
+        if self.count == 0:
+            raise STREAM_BROKEN(reason="a row has no columns")
+        if token == _SHORT_ROW:
+            at += (self.count + 7) >> 3
+            if at > end:
+                return _CUT
+        if self.rows == self.capacity:
+            self._double_places()
+        place = 2 * self.rows * self.count
+        for i in range(self.count):
+            form = self.forms[i]
+            size = -1
+            if token == _SHORT_ROW and data[bits + (i >> 3)] >> (i & 7) & 1:
+                pass
+            elif form == _FIXED:
+                size = self.widths[i]
+            elif form == _SHORT or form == _EXACT:
+                if at >= end:
+                    return _CUT
+                size = data[at]
+                at += 1
+                if size == 0:
+                    size = -1
+                elif size != self.widths[i] and (form == _SHORT or size > self.widths[i] or size < 2):
+                    raise STREAM_BROKEN(reason=f"a cell has {size} bytes, its type {self.widths[i]}")
+            elif form == _LONG:
+                if end - at < 2:
+                    return _CUT
+                size = data[at] | data[at + 1] << 8
+                at += 2
+                if size == 0xFFFF:
+                    size = -1
+                elif size > self.widths[i]:
+                    raise STREAM_BROKEN(reason=f"a cell has {size} bytes, its type {self.widths[i]}")
+            elif form == _PIECES:
+                at = self._pieces(at, place)
+                if at == _CUT:
+                    return _CUT
+                joins = joins or self.places[place] < 0
+                place += 2
+                continue
+            elif form != _NOTHING:
+                if form == _POINTED:
+                    if at >= end:
+                        return _CUT
+                    size = data[at]
+                    at += 1
+                    if size == 0:
+                        size = -1
+                    else:
+                        at += size + 8
+                        size = 0
+                if form != _POINTED or size == 0:
+                    if end - at < 4:
+                        return _CUT
+                    size = _four(data, at)
+                    at += 4
+                    if size > self.most:
+                        raise ROW_TOO_LONG(most=self.most)
+                    if size == 0 and form != _POINTED:
+                        size = -1
+            if size > end - at:
+                return _CUT
+            self.places[place] = 0 if size < 0 else at
+            self.places[place + 1] = size
+            place += 2
+            if size > 0:
+                at += size
+        if joins:
+            self._join(2 * self.rows * self.count)
+        return at
+
+    @cython.cfunc
+    @cython.exceptval(-9, check=False)
+    def _pieces(self, at: cython.Py_ssize_t, place: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Find a cell that comes in pieces; one of several pieces gets a negative place until it is joined."""
+        data: cython.p_const_uchar = self.data
+        end: cython.Py_ssize_t = self.end
+        first: cython.Py_ssize_t = at + 12
+        pieces: cython.Py_ssize_t = 0
+        size: cython.longlong
+        whole: cython.longlong = 0
+        total: cython.ulonglong
+        if end - at < 8:
+            return _CUT
+        total = _four(data, at)
+        total |= cython.cast(cython.ulonglong, _four(data, at + 4)) << 32
+        at += 8
+        if total == _PLP_NULL:
+            self.places[place] = 0
+            self.places[place + 1] = -1
+            return at
+        if total != _PLP_UNKNOWN and total > cython.cast(cython.ulonglong, self.most):
+            raise ROW_TOO_LONG(most=self.most)
+        while True:
+            if end - at < 4:
+                return _CUT
+            size = _four(data, at)
+            at += 4
+            if size == 0:
+                break
+            if size > end - at:
+                return _CUT
+            at += size
+            whole += size
+            pieces += 1
+        if total != _PLP_UNKNOWN and cython.cast(cython.ulonglong, whole) != total:
+            raise STREAM_BROKEN(reason=f"a cell of {total} bytes has {whole}")
+        self.places[place] = -first if pieces > 1 else first if pieces else at
+        self.places[place + 1] = whole
+        return at
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def _join(self, place: cython.Py_ssize_t) -> cython.void:
+        """Move the pieces of a row's cells together; all of them are there."""
+        i: cython.int
+        at: cython.Py_ssize_t
+        out: cython.Py_ssize_t
+        size: cython.longlong
+        for i in range(self.count):
+            if self.places[place] < 0:
+                at = -self.places[place]
+                self.places[place] = at
+                size = _four(self.data, at - 4)
+                at += size
+                out = at
+                size = _four(self.data, at)
+                while size:
+                    _move(self.data, out, at + 4, size)
+                    out += size
+                    at += 4 + size
+                    size = _four(self.data, at)
+            place += 2
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _four(data: cython.p_const_uchar, at: cython.Py_ssize_t) -> cython.longlong:
+    """Read a number of four bytes."""
+    low: cython.longlong = data[at] | data[at + 1] << 8 | data[at + 2] << 16
+    return low | cython.cast(cython.longlong, data[at + 3]) << 24
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _copy(
+    out: cython.p_uchar,
+    at: cython.Py_ssize_t,
+    data: cython.p_const_uchar,
+    start: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+) -> cython.void:
+    if cython.compiled:
+        if size > 0:
+            memcpy(cython.address(out[at]), cython.address(data[start]), size)
+    else:
+        out[at : at + size] = data[start : start + size]
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _move(
+    data: cython.p_uchar, out: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
+) -> cython.void:
+    if cython.compiled:
+        if size > 0:
+            memmove(cython.address(data[out]), cython.address(data[at]), size)
+    else:
+        data[out : out + size] = data[at : at + size]
