@@ -8,6 +8,7 @@ thread waits until the next poll is due, or somebody asks.
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Condition, Thread
 from typing import Final, Protocol
 
@@ -36,7 +37,7 @@ class LogFetcher:
         self._pieces: deque[LogPiece] = deque()
         self._size = 0
         self._failed: Exception | None = None
-        self._stopped = self._asked = False
+        self._stopped, self._asked = False, True  # the place is reported at the beginning
         self._thread: Thread | None = None
         self._ready: Callable[[], None] = lambda: None
 
@@ -85,7 +86,7 @@ class LogFetcher:
                 piece = self._reader.read()
                 if piece.parts or piece.lost or asked or piece.following is not known:
                     known = piece.following
-                    self._hand_out(piece)
+                    self._hand_out(replace(piece, asked=asked))
                 self._rest(piece)
         except Exception as error:  # noqa: BLE001 - the stream's thread raises it
             self._fail(error)

@@ -70,6 +70,7 @@ class LogPiece:
     lost: Sequence[tuple[TableId, WracklineError]] = ()  # tables of which rows are missing
     size: int = 0
     quiet: bool = False  # nothing more is there now
+    asked: bool = False  # the place is to be reported, also if nothing is new
 
 
 class RoundReader:

@@ -24,3 +24,18 @@ def pack_row(cells: Sequence[bytes | None]) -> bytes:
         else:
             parts += (_length(len(cell)), cell)
     return b"".join(parts)
+
+
+def unpack_row(row: bytes) -> list[bytes | None]:
+    """Read the cells of a row."""
+    cells: list[bytes | None] = []
+    at = 0
+    while at < len(row):
+        size = int.from_bytes(row[at : at + 4], "little")
+        at += 4
+        if size == NULL_LENGTH:
+            cells.append(None)
+            continue
+        cells.append(row[at : at + size])
+        at += size
+    return cells

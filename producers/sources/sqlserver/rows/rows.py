@@ -99,6 +99,7 @@ class SqlServerRowDecoder(RowEvents):
         self.misfit: UnfitPlace | None = None  # of the change that was decoded last
 
     @cython.ccall
+    @cython.exceptval(-1, check=False)
     def change(
         self,
         op: str,
