@@ -47,7 +47,8 @@ _SHORT_ROW = cython.declare(cython.int, 0xD2)
 _ANSWER = cython.declare(cython.int, 4)
 _HEADER = cython.declare(cython.int, 8)
 _ROOM = cython.declare(cython.int, 1 << 18)
-_SPACE = cython.declare(cython.int, 1 << 16)  # a batch goes out when its buffer has less
+_ENOUGH = cython.declare(cython.int, 3 << 16)  # a batch goes out when its buffer has so many bytes
+_FIRST = cython.declare(cython.int, 1 << 12)  # most messages are small
 _CUT = cython.declare(cython.int, -1)
 _NOTHING = cython.declare(cython.int, 0)  # the forms of cells; the rest is in `result_columns`
 _FIXED = cython.declare(cython.int, 1)
@@ -122,7 +123,7 @@ class TdsReader:
         self.left = 0
         self.last = False
         self.ended = False
-        self.data = bytearray(_ROOM)
+        self.data = bytearray(_FIRST)
         self.at = self.end = 0
         self.rows = 0
         self.result = -1
@@ -198,7 +199,7 @@ class TdsReader:
                 break
             self.at = after
             self.rows += 1
-        if self.rows and (self.ended or len(self.data) - self.end < _SPACE):
+        if self.rows and (self.ended or self.end > _ENOUGH):
             return self._batch()
         return self._missing()
 
