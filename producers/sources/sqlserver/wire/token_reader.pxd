@@ -27,4 +27,13 @@ cdef class TdsReader:
     cdef Py_ssize_t capacity
     cdef object given
     cdef int[::1] places
-    cdef _make_room(self, Py_ssize_t size)
+    cdef void _make_room(self, Py_ssize_t size) except *
+    cdef object _missing(self)
+    cdef TdsBatch _batch(self)
+    cdef object _other(self, int token)
+    cdef void _take_places(self, Py_ssize_t rows) except *
+    cdef void _double_places(self) except *
+    cdef Py_ssize_t _row(self, int token) except -9
+    cdef Py_ssize_t _pieces(self, Py_ssize_t at, Py_ssize_t place) except -9
+    cdef Py_ssize_t _counted(self, Py_ssize_t at, Py_ssize_t place, int form) except -9
+    cdef void _join(self, Py_ssize_t place) noexcept

@@ -10,7 +10,7 @@ made only for bytes that are there.  A row that has not arrived as a whole is re
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
 import cython
@@ -47,7 +47,8 @@ _SHORT_ROW = cython.declare(cython.int, 0xD2)
 _ANSWER = cython.declare(cython.int, 4)
 _HEADER = cython.declare(cython.int, 8)
 _ROOM = cython.declare(cython.int, 1 << 18)
-_SPACE = cython.declare(cython.int, 1 << 16)  # a batch goes out when its buffer has less
+_ENOUGH = cython.declare(cython.int, 3 << 16)  # a batch goes out when its buffer has so many bytes
+_FIRST = cython.declare(cython.int, 1 << 12)  # most messages are small
 _CUT = cython.declare(cython.int, -1)
 _NOTHING = cython.declare(cython.int, 0)  # the forms of cells; the rest is in `result_columns`
 _FIXED = cython.declare(cython.int, 1)
@@ -76,7 +77,12 @@ class TdsBatch:
     """
 
     def __init__(
-        self, columns: Sequence[TdsColumn], data: bytearray, places: "array[int]", rows: int, result: int
+        self,
+        columns: Sequence[TdsColumn],
+        data: bytearray,
+        places: MutableSequence[int],
+        rows: int,
+        result: int,
     ) -> None:
         self.columns = columns
         self.width = len(columns)
@@ -117,7 +123,7 @@ class TdsReader:
         self.left = 0
         self.last = False
         self.ended = False
-        self.data = bytearray(_ROOM)
+        self.data = bytearray(_FIRST)
         self.at = self.end = 0
         self.rows = 0
         self.result = -1
@@ -193,7 +199,7 @@ class TdsReader:
                 break
             self.at = after
             self.rows += 1
-        if self.rows and (self.ended or len(self.data) - self.end < _SPACE):
+        if self.rows and (self.ended or self.end > _ENOUGH):
             return self._batch()
         return self._missing()
 
@@ -271,12 +277,12 @@ class TdsReader:
         """Find the cells of a row; return where it ends, or that it has not arrived as a whole."""
         i: cython.int
         form: cython.int
-        size: cython.longlong
-        place: cython.Py_ssize_t
+        size: cython.Py_ssize_t
         joins: cython.bint = False
         end: cython.Py_ssize_t = self.end
         at: cython.Py_ssize_t = self.at + 1
         bits: cython.Py_ssize_t = at
+        place: cython.Py_ssize_t = 2 * self.rows * self.count
         data: cython.p_const_uchar = self.data
         if self.count == 0:
             raise STREAM_BROKEN(reason="a row has no columns")
@@ -286,14 +292,11 @@ class TdsReader:
                 return _CUT
         if self.rows == self.capacity:
             self._double_places()
-        place = 2 * self.rows * self.count
         for i in range(self.count):
             form = self.forms[i]
-            size = -1
+            size = self.widths[i]
             if token == _SHORT_ROW and data[bits + (i >> 3)] >> (i & 7) & 1:
-                pass
-            elif form == _FIXED:
-                size = self.widths[i]
+                size = -1
             elif form == _SHORT or form == _EXACT:
                 if at >= end:
                     return _CUT
@@ -312,48 +315,61 @@ class TdsReader:
                     size = -1
                 elif size > self.widths[i]:
                     raise STREAM_BROKEN(reason=f"a cell has {size} bytes, its type {self.widths[i]}")
-            elif form == _PIECES:
-                at = self._pieces(at, place)
+            elif form != _FIXED:
+                at = self._pieces(at, place) if form == _PIECES else self._counted(at, place, form)
                 if at == _CUT:
                     return _CUT
                 joins = joins or self.places[place] < 0
                 place += 2
                 continue
-            elif form != _NOTHING:
-                if form == _POINTED:
-                    if at >= end:
-                        return _CUT
-                    size = data[at]
-                    at += 1
-                    if size == 0:
-                        size = -1
-                    else:
-                        at += size + 8
-                        size = 0
-                if form != _POINTED or size == 0:
-                    if end - at < 4:
-                        return _CUT
-                    size = _four(data, at)
-                    at += 4
-                    if size > self.most:
-                        raise ROW_TOO_LONG(most=self.most)
-                    if size == 0 and form != _POINTED:
-                        size = -1
             if size > end - at:
                 return _CUT
             self.places[place] = 0 if size < 0 else at
             self.places[place + 1] = size
             place += 2
-            if size > 0:
-                at += size
+            at += size if size > 0 else 0
         if joins:
             self._join(2 * self.rows * self.count)
         return at
 
     @cython.cfunc
     @cython.exceptval(-9, check=False)
+    def _counted(
+        self, at: cython.Py_ssize_t, place: cython.Py_ssize_t, form: cython.int
+    ) -> cython.Py_ssize_t:
+        """Find a cell with 4 bytes of length; a pointer may come before, and then no pointer is NULL."""
+        data: cython.p_const_uchar = self.data
+        end: cython.Py_ssize_t = self.end
+        size: cython.longlong = 0
+        self.places[place] = 0
+        self.places[place + 1] = -1
+        if form == _NOTHING:
+            return at
+        if form == _POINTED:
+            if at >= end:
+                return _CUT
+            at += 1
+            if data[at - 1] == 0:
+                return at
+            at += data[at - 1] + 8
+        if end - at < 4:
+            return _CUT
+        size = _four(data, at)
+        at += 4
+        if size > self.most:
+            raise ROW_TOO_LONG(most=self.most)
+        if size == 0 and form != _POINTED:
+            return at
+        if size > end - at:
+            return _CUT
+        self.places[place] = at
+        self.places[place + 1] = size
+        return at + size
+
+    @cython.cfunc
+    @cython.exceptval(-9, check=False)
     def _pieces(self, at: cython.Py_ssize_t, place: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Find a cell that comes in pieces; one of several pieces gets a negative place until it is joined."""
+        """Find a cell that comes in pieces; if there are several, its place is negative until they are joined."""
         data: cython.p_const_uchar = self.data
         end: cython.Py_ssize_t = self.end
         first: cython.Py_ssize_t = at + 12
@@ -394,11 +410,11 @@ class TdsReader:
     @cython.exceptval(check=False)
     def _join(self, place: cython.Py_ssize_t) -> cython.void:
         """Move the pieces of a row's cells together; all of them are there."""
-        i: cython.int
+        last: cython.Py_ssize_t = place + 2 * self.count
         at: cython.Py_ssize_t
         out: cython.Py_ssize_t
-        size: cython.longlong
-        for i in range(self.count):
+        size: cython.Py_ssize_t
+        while place < last:
             if self.places[place] < 0:
                 at = -self.places[place]
                 self.places[place] = at
