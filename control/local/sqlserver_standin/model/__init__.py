@@ -10,4 +10,5 @@ server          databases, users, time, planned faults
 relations       tables and change tables as what a query reads
 catalogue       system tables
 system_columns  the columns of system tables
+type_numbers    types as system tables describe them
 """

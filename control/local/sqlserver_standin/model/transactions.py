@@ -51,6 +51,7 @@ class Savepoint(NamedTuple):
     """What a transaction goes back to."""
 
     name: str
+    number: bytes
     records: int
     rows: Mapping[ModelTable, Mapping[RowKey, Cells | None]]
 
@@ -193,7 +194,7 @@ class ModelTransaction:
         with self.database.lock:
             self.last = self.database.numbers.next()
             rows = {table: dict(changes) for table, changes in self.rows.items()}
-            self.savepoints.append(Savepoint(name, len(self.records), rows))
+            self.savepoints.append(Savepoint(name, self.last, len(self.records), rows))
             return self.last
 
     def back_to(self, name: str) -> None:

@@ -9,6 +9,7 @@ from wrackline.control.local.sqlserver_standin.model.catalogue import system_sou
 from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
 from wrackline.control.local.sqlserver_standin.model.relations import plain_source
 from wrackline.control.local.sqlserver_standin.tsql.queries import QueryRows
+from wrackline.control.local.sqlserver_standin.tsql.reading.word_reader import listed_names
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError, unknown_statement
 from wrackline.control.local.sqlserver_standin.wire.sql_types import sql_type
@@ -64,8 +65,9 @@ def _enable_table(_session: "SqlSession", database: ModelDatabase, named: _Named
         f"{named['source_schema']}.{named['source_name']}",
         _text(named.get("capture_instance")),
         _text(named["role_name"]),
-        None if columns is None else [one.strip(' []"') for one in str(columns).split(",")],
+        None if columns is None else listed_names(str(columns)),
         _text(named.get("filegroup_name")),
+        net_changes=None if (net := named.get("supports_net_changes")) is None else bool(net),
     )
     return ()
 
@@ -111,27 +113,37 @@ def _clean_up(_session: "SqlSession", database: ModelDatabase, named: _Named) ->
 
 
 def _change_job(_session: "SqlSession", database: ModelDatabase, named: _Named) -> Sequence[Any]:
-    job = database.job()
-    if (most := named.get("maxtrans")) is not None:
-        job.max_transactions = int(str(most))
-    if (minutes := named.get("retention")) is not None:
-        job.retention = dt.timedelta(minutes=int(str(minutes)))
+    """Change what the jobs are configured to; the capture job heeds it when it is started again."""
+    job, kind = database.job(), str(named.get("job_type") or "capture").lower()
+    numbers = {
+        name: int(str(value)) for name, value in named.items() if name in _LIMITS and value is not None
+    }
+    if set(numbers) - set(_OF_JOB.get(kind, ())):
+        raise ServerError(22996, f"A parameter is not valid for a job of the type {kind}.")
+    if "retention" in numbers:
+        job.retention = dt.timedelta(minutes=numbers["retention"])
+    changes = {_LIMITS[name]: value for name, value in numbers.items() if _LIMITS[name]}
+    job.configured = job.configured._replace(**changes)
     return ()
 
 
-def _runs(runs: bool) -> Callable[["SqlSession", ModelDatabase, _Named], Sequence[Any]]:  # noqa: FBT001
-    def run(_session: "SqlSession", database: ModelDatabase, _named: _Named) -> Sequence[Any]:
-        database.job().runs = runs
-        return ()
+def _start_job(_session: "SqlSession", database: ModelDatabase, _named: _Named) -> Sequence[Any]:
+    database.job().start()
+    return ()
 
-    return run
+
+def _stop_job(_session: "SqlSession", database: ModelDatabase, _named: _Named) -> Sequence[Any]:
+    database.job().runs = False
+    return ()
 
 
 def _help_jobs(session: "SqlSession", database: ModelDatabase, _named: _Named) -> Sequence[Any]:
-    """Show the database's rows of msdb's table of jobs."""
+    """Show the database's rows of msdb's table of jobs, with the job's identity first."""
     jobs = system_source("dbo.cdc_jobs", session.asks(database))
-    rows = [row for row in jobs.between((), ()) if row[0] == database.number]
-    return (QueryRows(jobs.columns[1:], [row[1:] for row in rows]),)
+    _, kind, identity, *rest = range(len(jobs.columns))
+    places = (identity, kind, *rest)
+    rows = [tuple(row[at] for at in places) for row in jobs.between((), ()) if row[0] == database.number]
+    return (QueryRows([jobs.columns[at] for at in places], rows),)
 
 
 def _rename(_session: "SqlSession", database: ModelDatabase, named: _Named) -> Sequence[Any]:
@@ -153,6 +165,15 @@ def _text(value: Cell) -> str | None:
 _Run = Callable[["SqlSession", ModelDatabase, _Named], Sequence[Any]]
 _TABLE = ("source_schema", "source_name", "capture_instance")
 _ENABLING = ("supports_net_changes", "role_name", "index_name", "captured_column_list", "filegroup_name")
+# a parameter of a job: what it is called in the limits of the capture job
+_LIMITS = {
+    "maxtrans": "max_transactions",
+    "maxscans": "max_scans",
+    "pollinginterval": "polling_s",
+    "retention": "",
+    "threshold": "",
+}
+_OF_JOB = {"capture": ("maxtrans", "maxscans", "pollinginterval"), "cleanup": ("retention", "threshold")}
 _PROCEDURES: Mapping[str, tuple[tuple[str, ...], bool, _Run]] = MappingProxyType(
     {
         "sp_cdc_enable_db": ((), True, _enable_db),
@@ -166,8 +187,8 @@ _PROCEDURES: Mapping[str, tuple[tuple[str, ...], bool, _Run]] = MappingProxyType
             True,
             _change_job,
         ),
-        "sp_cdc_start_job": (("job_type",), True, _runs(True)),
-        "sp_cdc_stop_job": (("job_type",), True, _runs(False)),
+        "sp_cdc_start_job": (("job_type",), True, _start_job),
+        "sp_cdc_stop_job": (("job_type",), True, _stop_job),
         "sp_cdc_help_jobs": ((), True, _help_jobs),
         "sp_rename": (("objname", "newname", "objtype"), True, _rename),
         "sp_reset_connection": ((), False, _reset),

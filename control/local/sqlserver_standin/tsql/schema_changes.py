@@ -1,12 +1,15 @@
-"""Runs definitions: tables and their columns, databases and their options."""
+"""Runs definitions: tables and their columns, databases and their options; who may do what."""
 
 from collections.abc import Sequence
 
 from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
+from wrackline.control.local.sqlserver_standin.tsql import rights
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     ColumnAlteration,
     DatabaseDefinition,
     Definition,
+    PrincipalDefinition,
+    RightGrant,
     TableDefinition,
     TableRemoval,
 )
@@ -16,6 +19,9 @@ from wrackline.control.local.sqlserver_standin.wire.server_error import ServerEr
 
 def run(statement: Definition, reader: Reader, current: ModelDatabase) -> None:
     """Run a definition; only who owns the database may."""
+    if isinstance(statement, RightGrant | PrincipalDefinition):
+        rights.run(statement, reader, current)
+        return
     if isinstance(statement, DatabaseDefinition):
         _database(statement, reader)
         return

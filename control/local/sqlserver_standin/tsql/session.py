@@ -29,9 +29,7 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.parser import statem
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Bound,
     Change,
-    ColumnAlteration,
     Conditional,
-    DatabaseDefinition,
     Expression,
     Insertion,
     OptionSetting,
@@ -39,8 +37,6 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Query,
     RelationName,
     Statement,
-    TableDefinition,
-    TableRemoval,
     Using,
     VariableValue,
 )
@@ -163,7 +159,7 @@ class SqlSession:
     def run(self, text: str, parameters: Mapping[str, tuple[SqlType, Cell]]) -> Iterator[Outcome]:
         """Run a batch, statement by statement."""
         self._variables = {name.lower(): value for name, value in parameters.items()}
-        for statement, its_text in statements(text):
+        for statement, its_text in list(statements(text)):  # a batch that is wrong is not begun
             yield from self._guarded(statement, its_text)
 
     def execute(self, name: str, arguments: Sequence[tuple[str, Cell]]) -> Iterator[Outcome]:
@@ -222,13 +218,13 @@ class SqlSession:
             case ProcedureCall():
                 arguments = [(name, self.value(one)) for name, one in statement.arguments]
                 yield from procedures.call(self, statement.name, arguments)
-            case TableDefinition() | ColumnAlteration() | TableRemoval() | DatabaseDefinition():
-                schema_changes.run(statement, self, self.database)
-                yield RowCount(None)
             case Conditional():
                 if self.value(statement.condition) is True:
                     for one in statement.then:
                         yield from self._execute(one)
+            case _:
+                schema_changes.run(statement, self, self.database)
+                yield RowCount(None)
 
     def _trimmed(self, found: QueryRows) -> QueryRows:
         """Cut long values as SET TEXTSIZE says."""

@@ -16,6 +16,7 @@ from wrackline.control.local.sqlserver_standin.wire.server_error import ServerEr
 from wrackline.control.local.sqlserver_standin.wire.tokens import ShownColumn
 
 _INSERT, _DELETE, _UPDATE = 0xC3, 0xC4, 0xC5
+_RIGHTS = {_INSERT: "INSERT", _DELETE: "DELETE", _UPDATE: "UPDATE"}
 
 
 class Writer(Reader, Sources, Protocol):
@@ -27,7 +28,7 @@ class Writer(Reader, Sources, Protocol):
 
 def run(statement: Insertion | Change, session: Writer) -> int:
     """Run a statement, and return how many rows it wrote."""
-    table = base_table(session, session.database, statement.table)
+    table = base_table(session, session.database, statement.table, _RIGHTS[command(statement)])
     database, _ = located(session, session.database, statement.table.parts)
     if database.read_only:
         raise ServerError(
@@ -78,6 +79,8 @@ def _insert(statement: Insertion, session: Writer, table: ModelTable, one: Model
 def _change(statement: Change, session: Writer, table: ModelTable, one: ModelTransaction) -> int:
     columns = [(table.name, ShownColumn(column.name, column.of, column.nullable)) for column in table.columns]
     compiler = Compiler(NameScope(columns), session)
+    if statement.where is not None:  # whoever looks for rows reads them
+        base_table(session, session.database, statement.table)
     fits = (lambda _row: True) if statement.where is None else compiler.condition(statement.where)
     found: list[tuple[RowKey, Cells]] = [(key, row) for key, row in one.own_rows(table) if fits(row)]
     if statement.assignments is None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Choice,
+    Collated,
     Constant,
     Conversion,
     Expression,
@@ -21,6 +22,8 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.words import WordKin
 if TYPE_CHECKING:
     from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import Query
 
+_CAST_LENGTH = 30
+"""The length of a text or of bytes that CAST names without one."""
 _COMPARISONS = {"=", "<>", "!=", "<", ">", "<=", ">="}
 
 
@@ -76,9 +79,10 @@ class ExpressionReader:
     def _of_set(self, left: Expression) -> Expression | None:
         if self._words.skip("IN"):
             self._words.need("(")
-            items = self.listed(self.expression)
+            query = self._subquery() if self._words.is_next("SELECT") else None
+            items = self.listed(self.expression) if query is None else ()
             self._words.need(")")
-            return Membership(left, items)
+            return Membership(left, items, query)
         if self._words.skip("LIKE"):
             return Operation("LIKE", (left, self._sum()))
         if self._words.skip("BETWEEN"):
@@ -105,7 +109,18 @@ class ExpressionReader:
     def _signed(self) -> Expression:
         if self._words.skip("-"):
             return Operation("NEG", (self._signed(),))
-        return self._signed() if self._words.skip("+") else self._operand()
+        return self._signed() if self._words.skip("+") else self._suffixed()
+
+    def _suffixed(self) -> Expression:
+        """Take an operand with what may stand behind it: COLLATE, AT TIME ZONE."""
+        found = self._operand()
+        while True:
+            if self._words.skip("COLLATE"):
+                found = Collated(found, self._words.name())
+            elif self._words.skip("AT", "TIME", "ZONE"):
+                found = FunctionCall("AT TIME ZONE", (found, self._operand()))
+            else:
+                return found
 
     def _operand(self) -> Expression:
         word = self._words.word
@@ -138,14 +153,14 @@ class ExpressionReader:
         self._words.need("(")
         value = self.expression()
         self._words.need("AS")
-        of = self._words.type()
+        of = self._words.type(length=_CAST_LENGTH)
         self._words.need(")")
         return Conversion(value, of)
 
     def _convert(self) -> Expression:
         self._words.step()
         self._words.need("(")
-        of = self._words.type()
+        of = self._words.type(length=_CAST_LENGTH)
         self._words.need(",")
         value = self.expression()
         self._words.need(")")

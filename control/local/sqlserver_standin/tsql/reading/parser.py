@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from wrackline.control.local.sqlserver_standin.tsql.reading.definitions import DefinitionReader
 from wrackline.control.local.sqlserver_standin.tsql.reading.expressions import ExpressionReader
+from wrackline.control.local.sqlserver_standin.tsql.reading.rights import RightReader
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Bound,
     Change,
@@ -54,6 +55,7 @@ class _BatchReader:
         self._words = WordReader(text)
         self._expressions = ExpressionReader(self._words, self._query)
         self._definitions = DefinitionReader(self._words)
+        self._rights = RightReader(self._words)
 
     def batch(self) -> Iterator[tuple[Statement, str]]:
         while self._words.skip(";"):
@@ -97,8 +99,9 @@ class _BatchReader:
             "EXEC": self._procedure,
             "EXECUTE": self._procedure,
             "IF": self._conditional,
-            "CREATE": self._definitions.read,
-            "ALTER": self._definitions.read,
+            "GRANT": self._rights.grant,
+            "CREATE": self._defined,
+            "ALTER": self._defined,
             "DROP": self._definitions.read,
             "TRUNCATE": self._definitions.read,
         }
@@ -106,6 +109,9 @@ class _BatchReader:
         if read is None:
             raise self._words.wrong()
         return read()
+
+    def _defined(self) -> Statement:
+        return self._rights.principal() or self._definitions.read()
 
     def _query(self) -> Query:
         first = self._select()

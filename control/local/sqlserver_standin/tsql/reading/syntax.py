@@ -46,6 +46,14 @@ class Conversion:
 
 
 @dataclass(frozen=True, slots=True)
+class Collated:
+    """COLLATE: an expression that is compared in the order of a collation."""
+
+    value: "Expression"
+    collation: str
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """An operator with one or two sides, in capitals: `AND`, `NOT`, `=`, `+`, `IS NULL`, `LIKE`, `NEG`."""
 
@@ -55,10 +63,11 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """IN a list."""
+    """IN a list, or IN the rows of a query."""
 
     value: "Expression"
     items: tuple["Expression", ...]
+    query: "Query | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,16 @@ class Subquery:
 
 
 Expression = (
-    Constant | NamedColumn | Variable | FunctionCall | Conversion | Operation | Membership | Choice | Subquery
+    Constant
+    | NamedColumn
+    | Variable
+    | FunctionCall
+    | Conversion
+    | Collated
+    | Operation
+    | Membership
+    | Choice
+    | Subquery
 )
 
 
@@ -236,7 +254,28 @@ class DatabaseDefinition:
     on: bool = False
 
 
-Definition = TableDefinition | ColumnAlteration | TableRemoval | DatabaseDefinition
+@dataclass(frozen=True, slots=True)
+class RightGrant:
+    """GRANT of rights on a schema (`SCHEMA`), a table (`OBJECT`) or the database (`DATABASE`)."""
+
+    rights: tuple[str, ...]
+    kind: str
+    securable: tuple[str, ...]
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipalDefinition:
+    """CREATE of a `LOGIN` (with its password), a `USER` or a `ROLE`; `ADD` or `DROP` of a role's member."""
+
+    kind: str
+    name: str
+    of: str = ""
+
+
+Definition = (
+    TableDefinition | ColumnAlteration | TableRemoval | DatabaseDefinition | RightGrant | PrincipalDefinition
+)
 Statement = (
     Query
     | Insertion

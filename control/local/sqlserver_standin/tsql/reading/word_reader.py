@@ -2,7 +2,7 @@
 
 from wrackline.control.local.sqlserver_standin.tsql.reading.words import Word, WordKind, words
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
-from wrackline.control.local.sqlserver_standin.wire.sql_types import SqlType, sql_type
+from wrackline.control.local.sqlserver_standin.wire.sql_types import SIZED, SqlType, sql_type
 
 _RESERVED = frozenset(
     {
@@ -12,9 +12,23 @@ _RESERVED = frozenset(
         *("ROLLBACK", "SAVE", "TRAN", "TRANSACTION", "USE", "IF", "ELSE", "END", "CASE", "WHEN", "THEN"),
         *("EXISTS", "DECLARE", "WITH", "GROUP", "HAVING", "DISTINCT", "DESC", "ASC", "CAST", "CONVERT"),
         *("CREATE", "ALTER", "DROP", "TRUNCATE", "MERGE", "OPTION", "RIGHT", "FULL", "WHILE", "RETURN"),
-        *("PRINT", "WAITFOR", "FOR"),
+        *("PRINT", "WAITFOR", "FOR", "COLLATE"),
     }
 )
+
+
+def listed_names(text: str) -> list[str]:
+    """Read names that are listed with commas."""
+    reader = WordReader(text)
+    found = [reader.name()]
+    while reader.skip(","):
+        found.append(reader.name())
+    return found
+
+
+def name_parts(text: str) -> tuple[str, ...]:
+    """Read a name of several parts."""
+    return WordReader(text).parts()
 
 
 class WordReader:
@@ -88,8 +102,8 @@ class WordReader:
             found.append("dbo" if self.is_next(".") else self.name())
         return tuple(found)
 
-    def type(self) -> SqlType:
-        """Take a type."""
+    def type(self, length: int = 1) -> SqlType:
+        """Take a type; `length` is that of a text or of bytes that are declared without one."""
         text = self.name()
         if self.skip("("):
             sizes = [self.step().text]
@@ -97,4 +111,6 @@ class WordReader:
                 sizes.append(self.step().text)
             self.need(")")
             text += f"({','.join(sizes)})"
+        elif text.lower() in SIZED:
+            text += f"({length})"
         return sql_type(text)
