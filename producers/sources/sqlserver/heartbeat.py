@@ -4,7 +4,7 @@ Nothing holds back a change table, so we need not write anything.  On a quiet da
 its place about every five minutes; a query that writes into a captured table makes it do so at once.
 """
 
-from wrackline.producers.sources.sqlserver.server import SqlServerConnector
+from wrackline.producers.sources.sqlserver.session.server import SqlServerConnector
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.settings.settings_registry import Values

@@ -52,11 +52,12 @@ MARKS_NOWHERE = define(
 )
 
 # On the connection of the SELECT, in the database of its table.
-FENCE_SQL: Final = (
-    "BEGIN TRANSACTION; SAVE TRANSACTION wrackline; SELECT database_transaction_most_recent_savepoint_lsn"
+PLACE_SQL: Final = (
+    "SAVE TRANSACTION wrackline; SELECT database_transaction_most_recent_savepoint_lsn"
     " FROM sys.dm_tran_database_transactions WHERE database_id = DB_ID() AND transaction_id ="
-    " CURRENT_TRANSACTION_ID(); ROLLBACK TRANSACTION;"
+    " CURRENT_TRANSACTION_ID();"
 )
+FENCE_SQL: Final = f"BEGIN TRANSACTION; {PLACE_SQL} ROLLBACK TRANSACTION;"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +166,12 @@ class SqlServerMarks:
 
 def savepoint_lsn(session: MarkSession) -> Lsn:
     """Return a place of the log that is above all that a SELECT showed before."""
-    for answer in session.answers(FENCE_SQL, "say where its log is"):
-        for (number,) in python_rows(answer):
-            if number is not None:
-                return lsn_of_number(int(number))
+    return place_in(session.answers(FENCE_SQL, "say where its log is"))
+
+
+def place_in(answers: Sequence[TableAnswer]) -> Lsn:
+    """Return a savepoint's place, which is in the last answer."""
+    for (number,) in python_rows(answers[-1]):
+        if number is not None:
+            return lsn_of_number(int(number))
     raise NO_PLACE()

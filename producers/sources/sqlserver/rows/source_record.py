@@ -31,7 +31,6 @@ class SqlServerSourceLabels:
     server: str
     counted: bool = False  # whether events carry their transaction's block
     skipped: bytes = b""  # operations that are not published
-    changed_only: bool = False  # whether an update that changes nothing is left out
 
 
 def source_record(

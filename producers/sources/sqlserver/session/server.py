@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from wrackline.producers.sources.sqlserver.connect.quoting import literal
+from wrackline.producers.sources.sqlserver.connect.quoting import identifier, literal
 from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING
 from wrackline.producers.sources.sqlserver.discover import database_sql
 from wrackline.producers.sources.sqlserver.discover.database_sql import DatabaseRow
@@ -16,7 +16,16 @@ from wrackline.producers.sources.sqlserver.log.page_sql import SESSION
 from wrackline.producers.sources.sqlserver.rows.answers import python_rows
 from wrackline.producers.sources.sqlserver.wire.login import ServerLogin, connect
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
+from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.settings.settings_registry import Values
+
+NOT_ENABLED = define(
+    "sqlserver.not_enabled",
+    OperatorNeeded,
+    "change data capture is disabled in {database}",
+    hint="as sysadmin: USE {quoted}; EXEC sys.sp_cdc_enable_db; on Amazon RDS: EXEC msdb.dbo.rds_cdc_enable_db"
+    " N'{database}'; then see: wrackline check <pipeline.toml>",
+)
 
 AZURE_DATABASE: Final = 5
 _ZONED: Final = 16  # SQL Server 2022 knows its zone by name
@@ -52,7 +61,7 @@ class SqlServerConnector:
         self.database = database
         self._login = ServerLogin.of_settings(settings)
         self.reads_only = settings.text("driver.applicationIntent") == "ReadOnly"
-        self.versions = settings.text("snapshot.isolation.mode") == "snapshot"
+        self.reads_versions = self.reads_only or settings.text("snapshot.isolation.mode") == "snapshot"
 
     @property
     def user(self) -> str:
@@ -73,7 +82,7 @@ class SqlServerConnector:
         """Open a session for existing rows."""
         made = self.connect()
         try:
-            if self.versions or self.reads_only:
+            if self.reads_versions:
                 made.execute(_READS_VERSIONS, "take a session's settings")
         except BaseException:
             made.close()
@@ -110,3 +119,9 @@ def database_row(session: TdsSession, edition: SqlServerEdition, database: str) 
             name, bool(captured), state, bool(versions), collation, created, server, group, family, fork
         )
     raise OBJECT_MISSING(doing="describe the database", reason=f"there is no database {literal(database)}")
+
+
+def refuse_uncaptured(row: DatabaseRow) -> None:
+    """Raise if nothing captures a database's changes."""
+    if not row.captured:
+        raise NOT_ENABLED(database=row.name, quoted=identifier(row.name))
