@@ -32,6 +32,7 @@ from wrackline.producers.sources.sqlserver.discover.discover import (
 )
 from wrackline.producers.sources.sqlserver.discover.types import column_type
 from wrackline.producers.sources.sqlserver.follow.capture_instances import CapturedColumn
+from wrackline.producers.sources.sqlserver.rows.answers import python_rows
 from wrackline.producers.sources.sqlserver.session.server import (
     SqlServerConnector,
     ask_values,
@@ -88,6 +89,12 @@ class SqlServerLook:
         """Run a batch."""
         return ask_values(self._session, sql, "answer a check")
 
+    def named(self, sql: str) -> list[dict[str, Any]]:
+        """Return the rows of the first result with the names of its columns."""
+        answer = self._session.rows(sql, "answer a check")
+        names = [column.name for column in answer.columns]
+        return [dict(zip(names, row, strict=True)) for row in python_rows(answer)]
+
     def first(self, sql: str) -> tuple[Any, ...]:
         """Return the first row of an answer; nothing if there is none, or if we may not see it."""
         try:
@@ -128,14 +135,14 @@ def _jobs(look: SqlServerLook) -> dict[str, int | None]:
     found: dict[str, int | None] = {}
     if look.row.captured:
         try:
-            (rows,) = look.ask(facts_sql.jobs(None))
+            jobs = look.named(facts_sql.jobs(None))
         except WracklineError:
             return found
-        for _, kind, _, _, _, _, _, interval, retention, *_ in rows:
-            if str(kind).lower() == "capture":
-                found["polling_s"] = None if interval is None else int(interval)
+        for job in jobs:
+            if job["job_type"] == "capture":
+                found["polling_s"] = job["pollinginterval"]
             else:
-                found["retention_minutes"] = None if retention is None else int(retention)
+                found["retention_minutes"] = job["retention"]
     return found
 
 
