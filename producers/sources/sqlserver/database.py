@@ -245,9 +245,7 @@ class SqlServerDatabase:
         """Raise if our login lacks a right: without it change tables look empty, and no error says why."""
         roles = [one.role for _, one in following.by_change_table.values() if one.role is not None]
         fenced = marks.table is None
-        rights = list(
-            grants.needed_rights(self._server.user, [], roles, signals=marks.table, fence=fenced)
-        )
+        rights = list(grants.needed_rights(self._server.user, [], roles, signals=marks.table, fence=fenced))
         ((answer,),) = ask_values(session, grants.rights_sql(rights), "show our rights")
         for right, found in zip(rights, answer, strict=True):
             if found != 1:

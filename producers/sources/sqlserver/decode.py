@@ -3,8 +3,8 @@
     LogPiece: commit, change change change, commit ...   ->   Begin Rows Commit Progress
 
 A commit is announced with its first published change, so a commit without our rows costs a place and no step.
-Ordinals count the changes of all tables that are read, in the order of the change tables, before any filter of
-columns: so the same event has the same seq after any restart.  News of tables comes between commits.
+Ordinals count the changes of all tables that are read, in the order of the change tables, before any filter
+of columns: so the same event has the same seq after any restart.  News of tables comes between commits.
 """
 
 from dataclasses import dataclass, field, replace

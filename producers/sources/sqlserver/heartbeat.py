@@ -37,7 +37,7 @@ class SqlServerHeartbeat:
         if self._query is None:
             return
         if self._read_only:
-            raise QUERY_FORBIDDEN()
+            raise QUERY_FORBIDDEN()  # noqa: RSE102 - a code makes the error
         if self._session is None or self._session.closed:
             self._session = self._server.connect()
         try:

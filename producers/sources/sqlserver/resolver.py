@@ -33,8 +33,8 @@ SIGNALS_UNREAD = define(
     "sqlserver.signals_unread",
     OperatorNeeded,
     "signals in {table} are skipped because they can't be read: {reason}; {count} so far",
-    hint="create the table again, and capture it: CREATE TABLE {table_name} (id nvarchar(80) PRIMARY KEY, type"
-    " nvarchar(32) NOT NULL, data nvarchar(2048)); then send the signals again",
+    hint="create the table again, and capture it: CREATE TABLE {table_name} (id nvarchar(80) PRIMARY KEY,"
+    " type nvarchar(32) NOT NULL, data nvarchar(2048)); then send the signals again",
 )
 
 _PARTS: Final = ("id", "type", "data")
@@ -43,7 +43,10 @@ _PARTS: Final = ("id", "type", "data")
 class ChangeTableReader:
     """How the rows of a change table become events."""
 
-    def __init__(self, table: TableId, shape: Projection, value_id: int, make: Callable[[int], SqlServerRowDecoder]):
+    def __init__(
+        self, table: TableId, shape: Projection, value_id: int, make: Callable[[int], SqlServerRowDecoder]
+    ) -> None:
+        """Take what makes the decoder of its rows, once the table's ref is known."""
         self.table, self._shape, self._value_id, self._make = table, shape, value_id, make
         self.ref = 0
         self.announced = False
@@ -130,9 +133,7 @@ class TableResolver:
         table, _ = self._table_of(number)
         if table.id == self._signal_table:
             why = f"{error.sentence} [{error.code}]"
-            self._notices.tell(
-                SIGNALS_UNREAD, table=table.id, table_name=table_name(table.id), reason=why
-            )
+            self._notices.tell(SIGNALS_UNREAD, table=table.id, table_name=table_name(table.id), reason=why)
             return None
         self._readers[number] = self._readers.get(number, ((), None))[0], None
         return table.id
@@ -142,9 +143,7 @@ class TableResolver:
             raise LookupError("a change came before the catalogue")
         return self._following.by_change_table[number]
 
-    def _new_reader(
-        self, number: int, types: Sequence[WireType]
-    ) -> ChangeTableReader | SignalReader | None:
+    def _new_reader(self, number: int, types: Sequence[WireType]) -> ChangeTableReader | SignalReader | None:
         facts, instance = self._table_of(number)
         if facts.id == self._signal_table:
             names = [taken.name for _, taken in facts.captured(instance)]
@@ -153,9 +152,7 @@ class TableResolver:
             return None
         shape = self._shapes.of(facts, instance)
         ids = self._around.register(shape.table)
-        ordinals = [
-            taken.ordinal if column.type.long else 0 for column, taken in facts.captured(instance)
-        ]
+        ordinals = [taken.ordinal if column.type.long else 0 for column, taken in facts.captured(instance)]
         forms = cell_forms(shape, types, ordinals)
 
         def make(ref: int) -> SqlServerRowDecoder:

@@ -1,9 +1,9 @@
 """The change tables of one database, as the wire of a polled stream.
 
-    read      pieces that the fetcher's thread has read -> decoder, until the batch is full or none is left
-    confirm   nothing: the cleanup job decides how long changes are kept
-    silence   a poll that is not answered is an error of its connection, in the fetcher's thread
-    ask       poll now, and report the place
+read      pieces that the fetcher's thread has read -> decoder, until the batch is full or none is left
+confirm   nothing: the cleanup job decides how long changes are kept
+silence   a poll that is not answered is an error of its connection, in the fetcher's thread
+ask       poll now, and report the place
 """
 
 from collections.abc import Callable
@@ -41,9 +41,7 @@ class SqlServerLogWire:
 
     longest_wait = _LONG_S
 
-    def __init__(
-        self, fetcher: LogFetcher, decoder: SqlServerDecoder, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, fetcher: LogFetcher, decoder: SqlServerDecoder, clock: Callable[[], float]) -> None:
         """Take a fetcher that has not begun."""
         self._fetcher, self._decoder = fetcher, decoder
         self.silence = SilenceWatch(clock, float("inf"))
@@ -62,12 +60,13 @@ class SqlServerLogWire:
             if piece is None:
                 return ReadState.DRAINED
             self._decoder.feed(piece)
-            if piece.asked:
+            if piece.question:
                 self._decoder.say()
         return ReadState.MORE
 
     def passed(self, picture: None) -> bool:
-        """Say yes to nothing."""
+        """Say yes: there are no pictures."""
+        del picture
         return True
 
     def look(self, picture: None) -> None:

@@ -241,9 +241,11 @@ def _shape(look: SqlServerLook, facts: SqlServerTableFacts) -> TableSchema | Non
 def _typed(facts: SqlServerTableFacts, shapes: SqlServerShapes) -> Iterator[TypedColumn]:
     """Return the columns that are copied."""
     newest = facts.newest
-    columns = [
-        column for column, _ in facts.captured(newest)
-    ] if newest is not None else [column for column in facts.columns if not column.computed]
+    columns = (
+        [column for column, _ in facts.captured(newest)]
+        if newest is not None
+        else [column for column in facts.columns if not column.computed]
+    )
     for column in columns:
         yield TypedColumn(
             column.name,

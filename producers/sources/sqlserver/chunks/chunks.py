@@ -1,7 +1,8 @@
 """Chunks of existing rows: one SELECT between two keys, whose cells go through the log's encoder.
 
-The server compares keys, in its own collations (`key_order.py`).  A statement that waits for a lock longer than
-its session allows, or that loses to another in a deadlock, fails as Transient, and the chunk is read again.
+The server compares keys, in its own collations (`key_order.py`).  A statement that waits for a lock longer
+than its session allows, or that loses to another in a deadlock, fails as Transient: the chunk is read
+again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -106,6 +107,7 @@ class SqlServerRowQueries:
     @contextmanager
     def asking(self, action: str, table: TableId) -> Iterator[None]:
         """Turn a cancellation into an error of ours; those of the server are ours already."""
+        del table
         try:
             yield
         except StatementCancelledError:
@@ -118,13 +120,14 @@ class SqlServerRowQueries:
     @contextmanager
     def hold(self, table: TableId) -> Iterator[Callable[[], None]]:
         """Read with one statement, which is a transaction of its own."""
+        del table
         yield lambda: None
 
     def read(
         self, request: ChunkRequest, shape: Projection, late: ReadDeadline
     ) -> tuple[tuple[Slice, ...], bool]:
         """Read the slices, and whether the range holds no more."""
-        facts = self.session.catalogue.facts(request.table)
+        facts = self.session.catalogue.described(request.table)
         ids = self._around.register(shape.table)
         sql = chunk_sql.rows(request, shape, key_columns(facts), versions=self.session.versions)
         try:
@@ -136,7 +139,7 @@ class SqlServerRowQueries:
 
     def last_key(self, request: ChunkRequest, shape: Projection) -> Bound | None:
         """Return the greatest key of the range, None when it holds no row."""
-        columns = key_columns(self.session.catalogue.facts(request.table))
+        columns = key_columns(self.session.catalogue.described(request.table))
         sql = chunk_sql.one_key(request, shape, columns, descending=True)
         try:
             found = self.session.session.rows(sql, f"find the last key of {request.table}")
@@ -149,21 +152,24 @@ class SqlServerRowQueries:
 
     def cuts(self, request: ChunkRequest, shape: Projection, parts: int) -> Sequence[Bound]:
         """Return nothing: a table is read in one part."""
+        del request, shape, parts
         return ()
 
     def expected(self, request: ChunkRequest) -> int | None:
         """Return nothing: the server's figures are not asked for."""
+        del request
         return None
 
     def rows_at(self, request: ChunkRequest, shape: Projection, bound: Bound) -> int:
         """Count the rows of one key, up to two."""
-        columns = key_columns(self.session.catalogue.facts(request.table))
+        del shape
+        columns = key_columns(self.session.catalogue.described(request.table))
         sql = chunk_sql.one_of(request, columns, bound, most=2)
         return len(self.session.session.rows(sql, f"look for a key of {request.table}").rows)
 
     def count_doubled_keys(self, table: TableId, key: Sequence[str]) -> int | None:
         """Return 0 if an index makes the key unique, else None: each chunk finds keys of several rows."""
-        return 0 if is_proven_unique(self.session.catalogue.facts(table), key) else None
+        return 0 if is_proven_unique(self.session.catalogue.described(table), key) else None
 
     def origin(self, table: TableId) -> SqlServerRowOrigin:
         """Return where the table's rows come from."""
@@ -181,7 +187,9 @@ class SqlServerRowQueries:
         self, sql: str, request: ChunkRequest, shape: Projection, ids: WriterIds, late: ReadDeadline
     ) -> tuple[tuple[Slice, ...], bool]:
         taking: SqlServerSlicing | None = None
-        with closing(self.session.session.stream(sql, AT_ONCE, f"read a chunk of {request.table}")) as batches:
+        with closing(
+            self.session.session.stream(sql, AT_ONCE, f"read a chunk of {request.table}")
+        ) as batches:
             for batch in batches:
                 if taking is None:
                     taking = chunk_slicing(request, shape, ids, [column.type for column in batch.columns])

@@ -35,7 +35,8 @@ _FENCE = 'incremental.snapshot.watermarking.strategy = "fence"'
 MARKS_WRITE = define(
     "sqlserver.marks_write",
     OperatorNeeded,
-    "nothing may be written, but incremental.snapshot.watermarking.strategy {strategy} writes to the database",
+    "nothing may be written, but incremental.snapshot.watermarking.strategy {strategy} writes to the"
+    " database",
     hint=f"set {_FENCE}, or remove read.only and driver.applicationIntent",
 )
 MARKS_UNSAID = define(
@@ -133,14 +134,11 @@ class MarkSession(Protocol):
 class SqlServerMarks:
     """Sets marks of one kind on the connection that reads the chunks.
 
-    A SELECT waits for the writers of its rows (`READCOMMITTEDLOCK`), so whatever the log has shown is visible.
-    A read of versions may be behind the capture job for a moment, which is not: it reads the log after the
-    commit.
+    A SELECT waits for the writers of its rows (`READCOMMITTEDLOCK`), so whatever the log has shown is visible
+    to it.  A read of versions does not wait; the capture job reads a commit from the log only later.
     """
 
-    def __init__(
-        self, session: MarkSession, settings: "MarkSettings", now_ms: Callable[[], int]
-    ) -> None:
+    def __init__(self, session: MarkSession, settings: "MarkSettings", now_ms: Callable[[], int]) -> None:
         self._session, self._settings, self._now_ms = session, settings, now_ms
 
     @property
@@ -161,6 +159,7 @@ class SqlServerMarks:
 
     def unseen(self, streamed: Sequence[Commit]) -> Sequence[Commit]:
         """Return nothing: each streamed commit is visible, or its rows are waited for."""
+        del streamed
         return ()
 
 
@@ -174,4 +173,4 @@ def place_in(answers: Sequence[TableAnswer]) -> Lsn:
     for (number,) in python_rows(answers[-1]):
         if number is not None:
             return lsn_of_number(int(number))
-    raise NO_PLACE()
+    raise NO_PLACE()  # noqa: RSE102 - a code makes the error

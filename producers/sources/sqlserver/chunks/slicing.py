@@ -1,6 +1,6 @@
 """Packed rows of a SELECT into the slices of a chunk.
 
-    row, row, row ...  ->  Slice(rows, last key, bytes), Slice, ...        full: no more fits
+row, row, row ...  ->  Slice(rows, last key, bytes), Slice, ...        full: no more fits
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """A table without a key, read whole at one place of the log, in pieces of one SELECT.
 
-    one connection   locks the table | savepoint: its place C |                  | gives the lock back
-    another          |               | its first read takes a snapshot           | SELECT: piece, piece, piece ...
+    one connection   locks the table | savepoint: its place C |          | gives the lock back
+    another                                    its first read takes a snapshot | SELECT: piece, piece ...
 
 While the table is locked, no session has an open change of it: so what was committed below C is in the
 snapshot, and the rest is not.  The lock lasts for some milliseconds; it waits for open changes of this table,
@@ -56,7 +56,7 @@ NO_LOCK = define(
 )
 
 _SNAPSHOT: Final = "SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRANSACTION; SELECT TOP (1) 1 FROM {};"
-_LOCK: Final = "BEGIN TRANSACTION; SELECT TOP (1) 1 FROM {} WITH (TABLOCK, HOLDLOCK); " + PLACE_SQL
+_LOCK: Final = "BEGIN TRANSACTION; SELECT TOP (1) 1 FROM {} WITH (TABLOCK, HOLDLOCK); " + PLACE_SQL  # noqa: S608 - a quoted name
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,10 @@ class SqlServerWholeReader:
         finally:
             locking.session.close()
         ids = self.around.register(shape.table)
-        mark, tail = SqlServerFence(f"read {table}", place), RowTail(SqlServerRowOrigin(self.labels, table, place))
+        mark, tail = (
+            SqlServerFence(f"read {table}", place),
+            RowTail(SqlServerRowOrigin(self.labels, table, place)),
+        )
         statement = SqlServerWholeSelect(reading.session, shape, ids)
         return WholeRows(statement, shape.table, mark, tail, ids.value, self.around.monotonic)
 

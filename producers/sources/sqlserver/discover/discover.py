@@ -126,12 +126,13 @@ class SqlServerCatalogue:
 
     def __init__(self, ask: Ask, database: str, shapes: SqlServerShapes) -> None:
         self._ask, self._database, self.shapes = ask, database, shapes
-        self._kept: dict[TableId, SqlServerTableFacts] = {}
+        self._facts: dict[TableId, SqlServerTableFacts] = {}
+        self._last: dict[TableId, SqlServerTableFacts] = {}  # of the table that was described last
 
     def keep(self, tables: Collection[TableId]) -> None:
         """Look up many tables together; from here on their facts do not change."""
         found = {facts.id: facts for facts in self.look().tables.values()}
-        self._kept |= {table: found[table] for table in tables if table in found}
+        self._facts |= {table: found[table] for table in tables if table in found}
 
     def tables(self) -> list[TableId]:
         """List the captured tables."""
@@ -140,12 +141,18 @@ class SqlServerCatalogue:
 
     def describe(self, table: TableId) -> Projection:
         """Return a captured table's current shape."""
-        return self.shapes.of(self.facts(table))
+        found = self.facts(table)
+        self._last = {table: found}
+        return self.shapes.of(found)
+
+    def described(self, table: TableId) -> SqlServerTableFacts:
+        """Return the facts that a table was described by."""
+        return self._last.get(table) or self.facts(table)
 
     def facts(self, table: TableId) -> SqlServerTableFacts:
         """Return the facts of one table."""
-        if table in self._kept:
-            return self._kept[table]
+        if table in self._facts:
+            return self._facts[table]
         if table.database == self._database:
             (found,) = self._ask(table_sql.id_of(table))
             for (number,) in found:

@@ -1,6 +1,6 @@
 """Which tables are read, and from which of their capture instances.  Pure.
 
-    a look at the catalogue, which names are captured  ->  Following  ->  ranges and change tables of a poll
+a look at the catalogue, which names are captured  ->  Following  ->  ranges and change tables of a poll
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -81,9 +81,7 @@ class Following:
         return made
 
 
-def follow(
-    look: CatalogueLook, unnumbered: Sequence[str], captures: Callable[[TableId], bool]
-) -> Following:
+def follow(look: CatalogueLook, unnumbered: Sequence[str], captures: Callable[[TableId], bool]) -> Following:
     """Take the tables that are captured by the filters."""
     tables = {number: facts for number, facts in look.tables.items() if captures(facts.id)}
     instances = {

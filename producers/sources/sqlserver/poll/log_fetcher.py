@@ -37,7 +37,7 @@ class LogFetcher:
         self._pieces: deque[LogPiece] = deque()
         self._size = 0
         self._failed: Exception | None = None
-        self._stopped, self._asked = False, True  # the place is reported at the beginning
+        self._stopped, self._question = False, True  # the place is reported at the beginning
         self._thread: Thread | None = None
         self._ready: Callable[[], None] = lambda: None
 
@@ -62,7 +62,7 @@ class LogFetcher:
     def ask(self) -> None:
         """Poll now, and hand out a piece even if nothing is new."""
         with self._lock:
-            self._asked = True
+            self._question = True
             self._lock.notify_all()
 
     def stop(self) -> None:
@@ -82,11 +82,11 @@ class LogFetcher:
         known: object = None
         try:
             while not self._stopped:
-                asked, self._asked = self._asked, False
+                question, self._question = self._question, False
                 piece = self._reader.read()
-                if piece.parts or piece.lost or asked or piece.following is not known:
+                if piece.parts or piece.lost or question or piece.following is not known:
                     known = piece.following
-                    self._hand_out(replace(piece, asked=asked))
+                    self._hand_out(replace(piece, question=question))
                 self._rest(piece)
         except Exception as error:  # noqa: BLE001 - the stream's thread raises it
             self._fail(error)
@@ -109,4 +109,4 @@ class LogFetcher:
     def _rest(self, piece: LogPiece) -> None:
         if piece.quiet:
             with self._lock:
-                self._lock.wait_for(lambda: self._stopped or self._asked, self._interval)
+                self._lock.wait_for(lambda: self._stopped or self._question, self._interval)

@@ -70,7 +70,7 @@ class LogPiece:
     lost: Sequence[tuple[TableId, WracklineError]] = ()  # tables of which rows are missing
     size: int = 0
     quiet: bool = False  # nothing more is there now
-    asked: bool = False  # the place is to be reported, also if nothing is new
+    question: bool = False  # the place is to be reported, also if nothing is new
 
 
 class RoundReader:
@@ -147,7 +147,7 @@ class RoundReader:
     def _disproven(
         self, proof: TableAnswer, ddl: TableAnswer
     ) -> Sequence[tuple[TableId, WracklineError]] | None:
-        """Return None if the pages count; else look at the catalogue, and return the tables that lost rows."""
+        """Return None if the pages count; else look at the catalogue, and return tables that lost rows."""
         now = frozenset((number, start, bool(gone)) for _, number, start, gone in python_rows(proof))
         altered = [row[4] for row in python_rows(ddl)]
         if now == self._following.proof and not altered:
@@ -204,5 +204,3 @@ def _change_row(table: int, cells: Sequence[bytes | None]) -> ChangeRow:
     number = None if command is None else int.from_bytes(command, "little", signed=True)
     place = RowPlace(number, seqval or b"", table, int.from_bytes(operation or b"", "little"))
     return row_key(lsn or b"", place), mask or b"", pack_row(image)
-
-

@@ -48,13 +48,13 @@ def cell_form(wire: WireType, column: ColumnType, mask: Mask | None, *, long: in
     form, done = form_of(column), done_to(name, column.kind)
     if column.kind is Kind.DECIMAL and column.scale != (4 if name in _MONEY else wire.scale):
         done = 0  # the unscaled number is another one
-    growth = 1 if column.kind is Kind.BYTES else 2 if name not in _CODED and column.kind in _TEXTS else _GROWTH
+    growth = (
+        1 if column.kind is Kind.BYTES else 2 if name not in _CODED and column.kind in _TEXTS else _GROWTH
+    )
     return CellForm(done, wire.scale, lambda cell: form(making(cell)), growth, long=long)
 
 
-def cell_forms(
-    shape: Projection, wires: Sequence[WireType], ordinals: Sequence[int] = ()
-) -> list[CellForm]:
+def cell_forms(shape: Projection, wires: Sequence[WireType], ordinals: Sequence[int] = ()) -> list[CellForm]:
     """Choose for the published columns; `ordinals`: of long columns in update masks, 0 for the others."""
     return [
         cell_form(

@@ -142,7 +142,7 @@ def _moment(
     """Return days or microseconds; of seven places behind the second the last is cut off."""
     days: cython.longlong
     ticks: cython.longlong
-    i: cython.int
+    place: cython.int
     if done == DATETIME:
         if size != 8:
             raise Unfit("its bytes are missing")
@@ -159,8 +159,10 @@ def _moment(
     if clock < 3 or clock > 5:
         raise Unfit("its bytes are missing")
     ticks = _little(data, start, clock)
-    for i in range(scale, 7):
+    place = scale
+    while place < 7:
         ticks *= 10
+        place += 1
     if done == TIME:
         return ticks // 10
     return (_little(data, start + clock, 3) - _EPOCH) * _DAY_US + ticks // 10

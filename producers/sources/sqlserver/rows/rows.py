@@ -180,9 +180,7 @@ class SqlServerRowDecoder(RowEvents):
 
     @cython.cfunc
     @cython.exceptval(-1, check=False)
-    def _split(
-        self, row: bytes, at: cython.Py_ssize_t, end: cython.Py_ssize_t, cells: Cells
-    ) -> cython.int:
+    def _split(self, row: bytes, at: cython.Py_ssize_t, end: cython.Py_ssize_t, cells: Cells) -> cython.int:
         """Find the cells of a packed row."""
         data: cython.p_const_uchar = row
         i: cython.int
@@ -251,5 +249,3 @@ class SqlServerRowDecoder(RowEvents):
 
     def _unreadable(self, size: int) -> Exception:
         return ROW_UNREADABLE(table=self.table.id, known=self.known, size=size)
-
-

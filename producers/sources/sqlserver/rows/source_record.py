@@ -1,7 +1,7 @@
 """The `source` record of SQL Server's events, as bytes: where an event comes from.
 
-It ends before `unchanged`, which the frame writes.  The fields behind the common fields have Debezium's names:
-the LSNs of the row and of its commit as texts, and the number of the event among those with both LSNs.
+It ends before `unchanged`, which the frame writes.  The fields behind the common fields have Debezium's
+names: the LSNs of the row and of its commit as texts, and the number of the event among those with both.
 """
 
 from collections.abc import Mapping, Sequence

@@ -23,8 +23,8 @@ NOT_ENABLED = define(
     "sqlserver.not_enabled",
     OperatorNeeded,
     "change data capture is disabled in {database}",
-    hint="as sysadmin: USE {quoted}; EXEC sys.sp_cdc_enable_db; on Amazon RDS: EXEC msdb.dbo.rds_cdc_enable_db"
-    " N'{database}'; then see: wrackline check <pipeline.toml>",
+    hint="as sysadmin: USE {quoted}; EXEC sys.sp_cdc_enable_db; on Amazon RDS: EXEC"
+    " msdb.dbo.rds_cdc_enable_db N'{database}'; then see: wrackline check <pipeline.toml>",
 )
 
 AZURE_DATABASE: Final = 5
