@@ -53,6 +53,7 @@ from wrackline.producers.sources.sqlserver.poll.round_reader import PollSettings
 from wrackline.producers.sources.sqlserver.resolver import TableResolver
 from wrackline.producers.sources.sqlserver.rows.source_record import SqlServerSourceLabels
 from wrackline.producers.sources.sqlserver.session.server import (
+    OpenedSession,
     SqlServerConnector,
     ask_values,
     database_row,
@@ -191,7 +192,7 @@ class SqlServerDatabase:
     def resumable(self, saved: Saved) -> None:
         """Raise unless the log still reaches back to this position."""
         captured = self._selection.captures((), ())
-        with self._server.connected() as session:
+        with OpenedSession(self._server.connect()) as session:
             following, start = self._begin(session, saved, captured, self._mark_settings())
             for _, error in following.lost(start.instances, start.passed):
                 raise error

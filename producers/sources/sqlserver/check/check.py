@@ -7,7 +7,7 @@ it leaves to the start.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, Final
 
@@ -34,6 +34,7 @@ from wrackline.producers.sources.sqlserver.discover.types import column_type
 from wrackline.producers.sources.sqlserver.follow.capture_instances import CapturedColumn
 from wrackline.producers.sources.sqlserver.rows.answers import python_rows
 from wrackline.producers.sources.sqlserver.session.server import (
+    OpenedSession,
     SqlServerConnector,
     ask_values,
     database_row,
@@ -220,10 +221,10 @@ def check(
 ) -> Sequence[Finding]:
     """Look at the server, the database and the tables: these, and those that the filters name."""
 
-    def look(opened: "closing[TdsSession]") -> SqlServerLook:
-        return SqlServerLook(server, settings, shapes, tables, marks, opened.thing)
+    def look(opened: OpenedSession) -> SqlServerLook:
+        return SqlServerLook(server, settings, shapes, tables, marks, opened.session)
 
-    return run_probes(lambda: closing(server.connect()), lambda _: nullcontext(), look, PROBES)
+    return run_probes(lambda: OpenedSession(server.connect()), lambda _: nullcontext(), look, PROBES)
 
 
 def support(facts: SqlServerTableFacts, shapes: SqlServerShapes) -> Sequence[ColumnSupport]:

@@ -5,12 +5,12 @@ than its session allows, or that loses to another in a deadlock, fails as Transi
 again.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from wrackline.producers.contract.row_chunks import KEY_GONE, Bound, ChunkRequest, Slice
 from wrackline.producers.contract.source_plugin import Surroundings, WholeRead, WriterIds
@@ -187,9 +187,8 @@ class SqlServerRowQueries:
         self, sql: str, request: ChunkRequest, shape: Projection, ids: WriterIds, late: ReadDeadline
     ) -> tuple[tuple[Slice, ...], bool]:
         taking: SqlServerSlicing | None = None
-        with closing(
-            self.session.session.stream(sql, AT_ONCE, f"read a chunk of {request.table}")
-        ) as batches:
+        stream = self.session.session.stream(sql, AT_ONCE, f"read a chunk of {request.table}")
+        with closing(cast("Generator[TdsBatch, None, None]", stream)) as batches:
             for batch in batches:
                 if taking is None:
                     taking = chunk_slicing(request, shape, ids, [column.type for column in batch.columns])

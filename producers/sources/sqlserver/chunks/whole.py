@@ -9,10 +9,10 @@ and while it waits, new writers wait too.  An ALTER before the rows are read end
 snapshot does not show the table as it was.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from wrackline.producers.contract.row_chunks import Bound, ChunkRequest, Slice
 from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
@@ -109,7 +109,8 @@ class SqlServerWholeSelect:
         self.given_up = GivenUp()
         self.given_up.cancel = session.cancel
         sql = chunk_sql.all_rows(shape)
-        self._batches: Iterator[TdsBatch] = session.stream(sql, AT_ONCE, read_action(shape.table.id))
+        stream = session.stream(sql, AT_ONCE, read_action(shape.table.id))
+        self._batches = cast("Generator[TdsBatch, None, None]", stream)
         self._batch: TdsBatch | None = None
         self._rows: list[bytes] = []  # of the batch that were not taken
 
@@ -125,7 +126,7 @@ class SqlServerWholeSelect:
         """End the transaction with its connection."""
         self._session.close()
         with suppress(WracklineError, StatementCancelledError):
-            self._batches.close()  # type: ignore[attr-defined]
+            self._batches.close()
 
     def _take(self, request: ChunkRequest, late: ReadDeadline) -> tuple[tuple[Slice, ...], int, bool]:
         if self._batch is None:

@@ -3,8 +3,7 @@
 In: the settings, with the database's name.  Out: sessions with our options, and facts.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -89,14 +88,18 @@ class SqlServerConnector:
             raise
         return made
 
-    @contextmanager
-    def connected(self) -> Iterator[TdsSession]:
-        """Open a session, and close it."""
-        made = self.connect()
-        try:
-            yield made
-        finally:
-            made.close()
+
+class OpenedSession:
+    """A session for as long as a block runs."""
+
+    def __init__(self, session: TdsSession) -> None:
+        self.session = session
+
+    def __enter__(self) -> TdsSession:
+        return self.session
+
+    def __exit__(self, *_error: object) -> None:
+        self.session.close()
 
 
 def ask_values(session: TdsSession, sql: str, doing: str) -> Sequence[Sequence[tuple[Any, ...]]]:
