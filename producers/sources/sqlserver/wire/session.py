@@ -165,13 +165,11 @@ class TdsSession:
         self._wire.close()
 
     def _run(self, sql: str, at_once: int, doing: str) -> Iterator[TdsBatch | StatementEnd]:
+        self._send(sql, doing)
         try:
-            self._send(sql, doing)
             yield from self._answer(at_once, doing)
         except OSError as exc:
-            self.close()
-            reason = "it was silent for too long" if isinstance(exc, TimeoutError) else exc.strerror
-            raise SERVER_LOST(doing=doing, reason=reason or type(exc).__name__) from None
+            raise self._lost(exc, doing) from None
         except WracklineError:
             if self._running:  # what the server itself reports comes behind the answer
                 self.close()
@@ -188,8 +186,18 @@ class TdsSession:
                 raise RuntimeError("a statement is running")
             self._running, self._cancelled, self._acknowledged = True, False, False
             self._reader.begin()
-            for packet in packets(BATCH, batch_of(sql, self._transaction), self._packet_size):
-                self._wire.sendall(packet)
+            try:
+                for packet in packets(BATCH, batch_of(sql, self._transaction), self._packet_size):
+                    self._wire.sendall(packet)
+                return
+            except OSError as exc:
+                failed = exc
+        raise self._lost(failed, doing)
+
+    def _lost(self, exc: OSError, doing: str) -> WracklineError:
+        self.close()
+        reason = "it was silent for too long" if isinstance(exc, TimeoutError) else exc.strerror
+        return SERVER_LOST(doing=doing, reason=reason or type(exc).__name__)
 
     def _answer(self, at_once: int, doing: str) -> Iterator[TdsBatch | StatementEnd]:
         """Hand out an answer to the end of its message; then raise what went wrong."""
