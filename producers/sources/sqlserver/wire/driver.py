@@ -58,6 +58,7 @@ FILE_UNUSABLE = define(
 )
 
 _PLAIN_PACKET, _TLS_PACKET = 32767, 16383
+_TDS_8: Final = 0x08000000
 _MOST_ROUTES: Final = 4
 _KEEP_IDLE_S, _KEEP_INTERVAL_S, _KEEP_COUNT = 30, 10, 5
 _NO_TLS: Final = "the server has no TLS"
@@ -171,6 +172,8 @@ def _try(
         _keep_alive(wire)
         outer = strict_stream(wire, login.tls_ctx, login.server_name) if login.strict else wire
         tds = _TdsSocket(sock=outer, login=login, autocommit=True)
+        known = tds.main_session._SERVER_TO_CLIENT_MAPPING  # noqa: SLF001 - it has no name for TDS 8
+        tds.main_session._SERVER_TO_CLIENT_MAPPING = {**known, _TDS_8: tds_base.TDS74}  # noqa: SLF001
         try:
             route = tds.login()
         except tds_base.Error:
