@@ -8,6 +8,7 @@ import datetime as dt
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -345,7 +346,7 @@ def columns_of(body: bytes) -> Iterator[Any]:
 VARIANTS = [
     Variant(sql_type("int"), 5),
     Variant(sql_type("nvarchar(10)"), "é"),
-    Variant(sql_type("decimal(9,2)"), 1),
+    Variant(sql_type("decimal(9,2)"), Decimal(1)),
     Variant(sql_type("varbinary(4)"), b"\x01"),
 ]
 
