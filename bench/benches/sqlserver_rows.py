@@ -1,9 +1,9 @@
 """SQL Server's rows to a client, over loopback, of one recorded answer: our token reader against drivers.
 
 `orders` has nine columns, `documents` a text of 8 KB.  Each contender reads the same bytes to the last row,
-which a process of its own sends.  Ours leaves the rows in place, as a decoder takes them; `as tuples` makes an
-object of each cell, as drivers do; `recv` reads the bytes and looks at none, so nobody can be faster.  A
-driver that is not installed is named, and does not run.
+which a process of its own sends.  Ours leaves the rows in place, as a decoder takes them; `as tuples` makes
+an object of each cell, as drivers do; `recv` reads the bytes and looks at none, so nobody can be faster.
+A driver that is not installed is named, and does not run.
 """
 
 import importlib
@@ -86,7 +86,7 @@ def _timed(name: str, port: int, rows: int, times: int) -> Outcome:
     return Outcome(values)
 
 
-def _session(port: int) -> Any:
+def _session(port: int) -> Any:  # noqa: ANN401 - its class is of one build or the other
     from wrackline.producers.sources.sqlserver.wire.login import ServerLogin, connect  # noqa: PLC0415 - after `prefer_source`
     from wrackline.schemas.redaction import Secret  # noqa: PLC0415 - the same
 
@@ -134,7 +134,7 @@ def _length(statement: str, rows: int) -> int:
     return body + 8 * -(-body // (_PACKET - 8))
 
 
-def _fetched(connection: Any) -> Opened:
+def _fetched(connection: Any) -> Opened:  # noqa: ANN401 - of any driver
     def read(statement: str) -> int:
         cursor = connection.cursor()
         cursor.execute(statement)
@@ -169,5 +169,5 @@ def _pymssql(port: int, _: int) -> Opened:
 def _mssql_python(port: int, _: int) -> Opened:
     with redirect_stderr(StringIO()):
         module: Any = importlib.import_module("mssql_python")
-    text = f"Server=127.0.0.1,{port};Database={DATABASE};UID={USER};PWD={{{PASSWORD}}};Encrypt=no;PacketSize={_PACKET};"
-    return _fetched(module.connect(text))
+    login = f"Server=127.0.0.1,{port};Database={DATABASE};UID={USER};PWD={{{PASSWORD}}};"
+    return _fetched(module.connect(f"{login}Encrypt=no;PacketSize={_PACKET};"))

@@ -204,7 +204,7 @@ class TdsReader:
             self.data = larger
 
     def next(self, at_once: cython.Py_ssize_t) -> TdsBatch | TdsToken | None:
-        """Return what comes next: rows, or one other token; None if bytes are missing, or all was handed out."""
+        """Return rows, or another token; None if bytes are missing, or if all was handed out."""
         token: cython.int
         after: cython.Py_ssize_t
         while self.at < self.end:
@@ -220,16 +220,16 @@ class TdsReader:
             self.rows += 1
         if self.rows and (self.ended or self.end > _ENOUGH):
             return self._batch()
-        return self._missing()
+        self._missing()
+        return None
 
     @cython.cfunc
-    def _missing(self) -> object:
-        """Return None, unless what is missing can never come."""
+    def _missing(self) -> None:
+        """Raise an error if what is missing can never come."""
         if self.ended and self.at < self.end:
             raise STREAM_BROKEN(reason="it ends inside a token")
         if self.end - self.at > self.most:
             raise ROW_TOO_LONG(most=self.most)
-        return None
 
     @cython.cfunc
     def _batch(self) -> TdsBatch:
@@ -246,7 +246,7 @@ class TdsReader:
         return made
 
     @cython.cfunc
-    def _other(self, token: cython.int) -> object:
+    def _other(self, token: cython.int) -> TdsToken | None:
         """Return a token that is not a row, if all of it is there."""
         cursor = ByteCursor(self.data, self.at + 1, self.end)
         body = b""
@@ -264,7 +264,8 @@ class TdsReader:
             else:
                 raise STREAM_BROKEN(reason=f"a token begins with {token:02x}")
         except CutError:
-            return self._missing()
+            self._missing()
+            return None
         self.at = cursor.at
         return TdsToken(token, body)
 
@@ -292,7 +293,7 @@ class TdsReader:
 
     @cython.cfunc
     @cython.exceptval(-9, check=False)
-    def _row(self, token: cython.int) -> cython.Py_ssize_t:
+    def _row(self, token: cython.int) -> cython.Py_ssize_t:  # noqa: PLR0912, PLR0915 - one for each form
         """Find the cells of a row; return where it ends, or that it has not arrived as a whole."""
         i: cython.int
         form: cython.int
@@ -346,7 +347,8 @@ class TdsReader:
             self.places[place] = 0 if size < 0 else at
             self.places[place + 1] = size
             place += 2
-            at += size if size > 0 else 0
+            if size > 0:
+                at += size
         if joins:
             self._join(2 * self.rows * self.count)
         return at
@@ -388,7 +390,7 @@ class TdsReader:
     @cython.cfunc
     @cython.exceptval(-9, check=False)
     def _pieces(self, at: cython.Py_ssize_t, place: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Find a cell that comes in pieces; if there are several, its place is negative until they are joined."""
+        """Find a cell that comes in pieces; of several, its place is negative until they are joined."""
         data: cython.p_const_uchar = self.data
         end: cython.Py_ssize_t = self.end
         first: cython.Py_ssize_t = at + 12

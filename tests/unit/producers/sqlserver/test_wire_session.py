@@ -1,4 +1,4 @@
-"""A session on the stand-in for SQL Server, in this process: answers, errors, cancellation, lost connections."""
+"""A session on the stand-in for SQL Server: answers, errors, cancellation, lost connections."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -76,7 +76,10 @@ def test_each_result_of_a_batch_is_there_also_an_empty_one(session: TdsSession) 
 
 
 def test_a_batch_says_which_result_it_is_of(session: TdsSession) -> None:
-    sql = "SELECT TOP (3) id FROM dbo.orders; SELECT id FROM dbo.orders WHERE id < 0; SELECT TOP (2) note FROM dbo.orders"
+    sql = (
+        "SELECT TOP (3) id FROM dbo.orders; SELECT id FROM dbo.orders WHERE id < 0;"
+        " SELECT TOP (2) note FROM dbo.orders"
+    )
     found = [(batch.result, len(batch), batch.columns[0].name) for batch in session.stream(sql, 2)]
     assert found == [(0, 2, "id"), (0, 1, "id"), (1, 0, "id"), (2, 2, "note")]
 
