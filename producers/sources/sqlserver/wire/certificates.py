@@ -1,8 +1,9 @@
 """Whether the server is who it says, and TLS over a socket.
 
-The check happens within the handshake, so an impostor never gets the password.  A name is compared as RFC 6125
-says: with the certificate's subjectAltName only, a wildcard stands for the whole first label, and an address
-is compared with addresses only.  python-tds does the handshake inside TDS; that of TDS 8 is done here.
+The check happens within the handshake, so an impostor never gets the password.  A name is compared as RFC
+6125 says: with the certificate's subjectAltName only, a wildcard stands for the whole first label, and an
+address is compared with addresses only.  python-tds does the handshake inside TDS; that of TDS 8 is done
+here.
 """
 
 import ipaddress

@@ -1,4 +1,4 @@
-"""python-tds connects, does TLS and logs in; the connection comes out at rest, and python-tds never reads again.
+"""python-tds logs in, with TLS; the connection comes out at rest, and python-tds never reads from it again.
 
 Its own `connect` is not called: it tries a login that was refused again and again, knows no certificate of
 the system's authorities, and compares names wrongly.  What it does within is done here with the same parts.
@@ -7,7 +7,7 @@ the system's authorities, and compares names wrongly.  What it does within is do
 import os
 import socket
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from OpenSSL import SSL
 from pytds import instance_browser_client, lcid, tds_base
@@ -58,12 +58,13 @@ FILE_UNUSABLE = define(
 )
 
 _PLAIN_PACKET, _TLS_PACKET = 32767, 16383
+_TDS_8: Final = 0x08000000
 _MOST_ROUTES: Final = 4
 _KEEP_IDLE_S, _KEEP_INTERVAL_S, _KEEP_COUNT = 30, 10, 5
 _NO_TLS: Final = "the server has no TLS"
 _FIX: Final = {
-    NAME_DIFFERS: "connect to a name that the certificate carries: database.hostname; or name what it carries:"
-    " driver.hostNameInCertificate = '...'",
+    NAME_DIFFERS: "connect to a name that the certificate carries: database.hostname; or name what it"
+    " carries: driver.hostNameInCertificate = '...'",
     "certificate verify failed": "name the authority that signed the server, whose certificate must not have"
     " expired: driver.serverCertificate = '<file.pem>'",
     _NO_TLS: "switch TLS on at the server; or, on a network that you trust: driver.encrypt = false",
@@ -128,9 +129,8 @@ def _check(where: ServerLogin, host: str) -> CertificateCheck:
 
 def _port_of(where: ServerLogin, instance: str) -> int:
     try:
-        return instance_browser_client.resolve_instance_port(
-            where.host, None, instance.upper(), where.login_s
-        )
+        asked = instance_browser_client.resolve_instance_port
+        return int(asked(where.host, None, instance.upper(), where.login_s))
     except (tds_base.Error, RuntimeError, LookupError, ValueError):
         raise _RefusedError(INSTANCE_UNKNOWN(host=where.host, instance=instance)) from None
 
@@ -160,7 +160,7 @@ def _login(where: ServerLogin, host: str, database: str, *, reads_only: bool) ->
 
 def _try(
     where: ServerLogin, login: _Login, port: int, check: CertificateCheck
-) -> tuple[Mapping[str, object] | None, TdsTransport, int]:
+) -> tuple[Mapping[str, Any] | None, TdsTransport, int]:
     """Log in to one server; it may name another one instead."""
     try:
         login.tls_ctx = check.context()
@@ -171,6 +171,8 @@ def _try(
         _keep_alive(wire)
         outer = strict_stream(wire, login.tls_ctx, login.server_name) if login.strict else wire
         tds = _TdsSocket(sock=outer, login=login, autocommit=True)
+        known = tds.main_session._SERVER_TO_CLIENT_MAPPING  # noqa: SLF001 - it has no name for TDS 8
+        tds.main_session._SERVER_TO_CLIENT_MAPPING = {**known, _TDS_8: tds_base.TDS74}  # noqa: SLF001
         try:
             route = tds.login()
         except tds_base.Error:
@@ -182,10 +184,10 @@ def _try(
         inner = tds.sock
         if isinstance(inner, EncryptedSocket):
             inner = TlsStream(wire, inner._tls_conn)  # noqa: SLF001 - it reads on where the driver stops
-        return route, inner, tds.main_session._writer.bufsize  # noqa: SLF001 - what the server agreed to
     except BaseException:
         wire.close()
         raise
+    return route, inner, int(tds.main_session._writer.bufsize)  # noqa: SLF001 - what the server agreed to
 
 
 def _keep_alive(wire: socket.socket) -> None:

@@ -6,7 +6,7 @@ itself: to Azure SQL Database, which has no USE, and one that only reads, becaus
 database whether it sends such a client to a secondary.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier
@@ -47,7 +47,7 @@ class ServerLogin:
     login_s: float = 30.0
     silence_s: float = 600.0
     most_row: int = 1 << 28
-    redactor: Redactor = Redactor(())
+    redactor: Redactor = field(default_factory=lambda: Redactor(()))
 
     @classmethod
     def of_settings(cls, settings: Values) -> "ServerLogin":

@@ -1,6 +1,4 @@
-"""What a client sends, and the small tokens of an answer: errors, the end of a statement, what changes
-([MS-TDS] 2.2.6.7, 2.2.7).  Pure.
-"""
+"""What a client sends, and the small tokens of an answer ([MS-TDS] 2.2.6.7, 2.2.7).  Pure."""
 
 import struct
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""COLMETADATA: the columns of a result, and how the cells of each are found ([MS-TDS] 2.2.7.4, 2.2.5.4).  Pure.
+"""COLMETADATA: a result's columns, and how the cells of each are found ([MS-TDS] 2.2.7.4, 2.2.5.4).  Pure.
 
 The bytes behind the token come in, and may end too early; columns and the place behind them go out.  A type
 that we don't know has an unknown form of cells too, so the answer can't be read.

@@ -1,9 +1,10 @@
 """One connection: a statement at a time, its answer as rows or as batches of rows in place.
 
-    text  -- packets -->  server  -- packets -->  TdsReader  -->  TdsBatch, TdsBatch, ... | an error with a code
+    text -- packets --> server -- packets --> TdsReader --> TdsBatch, TdsBatch, ... | an error with a code
 
-An error of the server is raised behind the rest of its answer, so the connection can be used again.  Where the
-stream is lost, silent for too long or can't be read, the connection is closed: nobody knows what comes next.
+An error of the server is raised behind the rest of its answer, so the connection can be used again.  Where
+the stream is lost, silent for too long or can't be read, the connection is closed: nobody knows what comes
+next.
 
 Another thread may only `cancel` (the answer ends soon, and the connection lives) or `close`.
 """
@@ -47,6 +48,7 @@ from wrackline.schemas.errors import WracklineError
 DOING = "execute a statement"
 _AT_ONCE = 10_000
 _PIECE = 1 << 16
+_NO_END = StatementEnd(MORE, None)
 
 
 class StatementCancelledError(Exception):
@@ -83,6 +85,16 @@ class TdsAnswer:
 
     columns: Sequence[TdsColumn] = ()
     rows: list[tuple[bytes | None, ...]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Course:
+    """What is known of an answer that comes."""
+
+    failure: ServerMessage | None = None
+    end: StatementEnd = _NO_END
+    shown: Sequence[TdsColumn] = ()  # of a result of which nothing was handed out
+    result: int = -1
 
 
 class TdsSession:
@@ -165,13 +177,11 @@ class TdsSession:
         self._wire.close()
 
     def _run(self, sql: str, at_once: int, doing: str) -> Iterator[TdsBatch | StatementEnd]:
+        self._send(sql, doing)
         try:
-            self._send(sql, doing)
             yield from self._answer(at_once, doing)
         except OSError as exc:
-            self.close()
-            reason = "it was silent for too long" if isinstance(exc, TimeoutError) else exc.strerror
-            raise SERVER_LOST(doing=doing, reason=reason or type(exc).__name__) from None
+            raise self._lost(exc, doing) from None
         except WracklineError:
             if self._running:  # what the server itself reports comes behind the answer
                 self.close()
@@ -188,41 +198,52 @@ class TdsSession:
                 raise RuntimeError("a statement is running")
             self._running, self._cancelled, self._acknowledged = True, False, False
             self._reader.begin()
-            for packet in packets(BATCH, batch_of(sql, self._transaction), self._packet_size):
-                self._wire.sendall(packet)
+            failed: OSError | None = None
+            try:
+                for packet in packets(BATCH, batch_of(sql, self._transaction), self._packet_size):
+                    self._wire.sendall(packet)
+            except OSError as exc:
+                failed = exc
+        if failed is not None:  # the lock is free, so that the connection can be closed
+            raise self._lost(failed, doing)
+
+    def _lost(self, exc: OSError, doing: str) -> WracklineError:
+        self.close()
+        reason = "it was silent for too long" if isinstance(exc, TimeoutError) else exc.strerror
+        return SERVER_LOST(doing=doing, reason=reason or type(exc).__name__)
 
     def _answer(self, at_once: int, doing: str) -> Iterator[TdsBatch | StatementEnd]:
         """Hand out an answer to the end of its message; then raise what went wrong."""
-        failure: ServerMessage | None = None
-        end = StatementEnd(MORE, None)
-        shown: Sequence[TdsColumn] = ()  # of a result of which nothing was handed out
-        result = -1
+        course = _Course()
         while (found := self._next(at_once)) is not None:
             if isinstance(found, TdsBatch):
-                shown = ()
+                course.shown = ()
                 yield found
-                continue
-            if shown and (found.number == COLUMNS or found.number in DONES):
-                yield TdsBatch(shown, bytearray(), array("i"), 0, result)
-                shown = ()
-            if found.number == COLUMNS:
-                shown = self._reader.columns
-                result += bool(shown)
-            elif found.number in DONES:
-                end = self._ended(found.body)
-                yield end
-            elif found.number == ERROR:
-                failure = failure or server_message(found.body)
-            elif found.number == ENVIRONMENT:
-                self._change(found.body)
-        if end.status & MORE:
+            else:
+                yield from self._token(found, course)
+        if course.end.status & MORE:
             raise STREAM_BROKEN(reason="it ends before its last token")
         if self._rest():
             raise StatementCancelledError
-        if failure is not None:
-            raise explain(failure.number, failure.words, doing)
-        if end.status & FAILED:
+        if course.failure is not None:
+            raise explain(course.failure.number, course.failure.words, doing)
+        if course.end.status & FAILED:
             raise SERVER_LOST(doing=doing, reason="it failed, and no reason came")
+
+    def _token(self, found: TdsToken, course: _Course) -> Iterator[TdsBatch | StatementEnd]:
+        if course.shown and (found.number == COLUMNS or found.number in DONES):
+            yield TdsBatch(course.shown, bytearray(), array("i"), 0, course.result)
+            course.shown = ()
+        if found.number == COLUMNS:
+            course.shown = self._reader.columns
+            course.result += bool(course.shown)
+        elif found.number in DONES:
+            course.end = self._ended(found.body)
+            yield course.end
+        elif found.number == ERROR:
+            course.failure = course.failure or server_message(found.body)
+        elif found.number == ENVIRONMENT:
+            self._change(found.body)
 
     def _next(self, at_once: int) -> TdsBatch | TdsToken | None:
         """Return the next rows, or another token; None behind the message's last."""
@@ -247,7 +268,7 @@ class TdsSession:
     def _rest(self) -> bool:
         """Bring the connection to rest behind a message; return whether its statement was cancelled.
 
-        The acknowledgement of an attention comes in a message of its own, also where the answer was over first.
+        The acknowledgement of an attention comes in a message of its own, also if the answer was over first.
         """
         with self._lock:
             if not self._cancelled:
@@ -255,24 +276,23 @@ class TdsSession:
                 return False
         while not self._acknowledged:
             self._reader.begin()
-            while (found := self._next(_AT_ONCE)) is not None:
-                if isinstance(found, TdsToken) and found.number in DONES:
-                    self._ended(found.body)
-                elif isinstance(found, TdsToken) and found.number == ENVIRONMENT:
-                    self._change(found.body)
+            self._drain()
         with self._lock:
             self._running = False
         return True
+
+    def _drain(self) -> None:
+        """Read the rest of a message; only what it says about the connection matters."""
+        course = _Course()
+        while (found := self._next(_AT_ONCE)) is not None:
+            if isinstance(found, TdsToken):
+                list(self._token(found, course))
 
     def _leave(self) -> None:
         """Cancel a statement whose rows nobody wants any more; a connection that does not rest is closed."""
         self.cancel()
         try:
-            while (found := self._next(_AT_ONCE)) is not None:
-                if isinstance(found, TdsToken) and found.number in DONES:
-                    self._ended(found.body)
-                elif isinstance(found, TdsToken) and found.number == ENVIRONMENT:
-                    self._change(found.body)
+            self._drain()
             self._rest()
         except (OSError, WracklineError):
             self.close()

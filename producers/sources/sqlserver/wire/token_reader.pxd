@@ -5,8 +5,10 @@ cdef class TdsBatch:
     cdef readonly int width
     cdef readonly bytearray data
     cdef readonly object places
+    cdef int[::1] spots
     cdef readonly Py_ssize_t rows
     cdef readonly int result
+    cdef bytes _bytes(self, Py_ssize_t at)
 
 cdef class TdsReader:
     cdef long long most

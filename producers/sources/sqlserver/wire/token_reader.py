@@ -87,24 +87,43 @@ class TdsBatch:
         self.columns = columns
         self.width = len(columns)
         self.data = data
-        self.places = places
+        self.places = self.spots = places
         self.rows = rows
         self.result = result
+        if len(places) < 2 * rows * self.width:
+            raise ValueError("there are fewer places than cells")
 
     def __len__(self) -> int:
         return self.rows
 
-    def cell(self, row: int, column: int) -> bytes | None:
+    def cell(self, row: cython.Py_ssize_t, column: cython.Py_ssize_t) -> bytes | None:
         """Return a cell as bytes."""
         if not (0 <= row < self.rows and 0 <= column < self.width):
             raise IndexError(f"there is no cell {row}, {column}")
-        at = 2 * (row * self.width + column)
-        start, size = self.places[at], self.places[at + 1]
-        return None if size < 0 else bytes(self.data[start : start + size])
+        return self._bytes(2 * (row * self.width + column))
 
-    def row(self, row: int) -> tuple[bytes | None, ...]:
+    def row(self, row: cython.Py_ssize_t) -> tuple[bytes | None, ...]:
         """Return a row's cells as bytes."""
-        return tuple([self.cell(row, column) for column in range(self.width)])
+        column: cython.Py_ssize_t
+        found = []
+        if not 0 <= row < self.rows:
+            raise IndexError(f"there is no row {row}")
+        for column in range(self.width):
+            found.append(self._bytes(2 * (row * self.width + column)))  # noqa: PERF401 - a comprehension is slower in C
+        return tuple(found)
+
+    @cython.cfunc
+    def _bytes(self, at: cython.Py_ssize_t) -> bytes | None:
+        start: cython.Py_ssize_t = self.spots[at]
+        size: cython.Py_ssize_t = self.spots[at + 1]
+        if size < 0:
+            return None
+        if start < 0 or start + size > len(self.data):
+            raise IndexError("a cell is outside of its batch")
+        if not cython.compiled:
+            return bytes(self.data[start : start + size])
+        data: cython.p_const_uchar = self.data
+        return data[start : start + size]
 
 
 @cython.final
@@ -185,7 +204,7 @@ class TdsReader:
             self.data = larger
 
     def next(self, at_once: cython.Py_ssize_t) -> TdsBatch | TdsToken | None:
-        """Return what comes next: rows, or one other token; None if bytes are missing, or all was handed out."""
+        """Return rows, or another token; None if bytes are missing, or if all was handed out."""
         token: cython.int
         after: cython.Py_ssize_t
         while self.at < self.end:
@@ -201,16 +220,16 @@ class TdsReader:
             self.rows += 1
         if self.rows and (self.ended or self.end > _ENOUGH):
             return self._batch()
-        return self._missing()
+        self._missing()
+        return None
 
     @cython.cfunc
-    def _missing(self) -> object:
-        """Return None, unless what is missing can never come."""
+    def _missing(self) -> None:
+        """Raise an error if what is missing can never come."""
         if self.ended and self.at < self.end:
             raise STREAM_BROKEN(reason="it ends inside a token")
         if self.end - self.at > self.most:
             raise ROW_TOO_LONG(most=self.most)
-        return None
 
     @cython.cfunc
     def _batch(self) -> TdsBatch:
@@ -227,7 +246,7 @@ class TdsReader:
         return made
 
     @cython.cfunc
-    def _other(self, token: cython.int) -> object:
+    def _other(self, token: cython.int) -> TdsToken | None:
         """Return a token that is not a row, if all of it is there."""
         cursor = ByteCursor(self.data, self.at + 1, self.end)
         body = b""
@@ -245,7 +264,8 @@ class TdsReader:
             else:
                 raise STREAM_BROKEN(reason=f"a token begins with {token:02x}")
         except CutError:
-            return self._missing()
+            self._missing()
+            return None
         self.at = cursor.at
         return TdsToken(token, body)
 
@@ -273,7 +293,7 @@ class TdsReader:
 
     @cython.cfunc
     @cython.exceptval(-9, check=False)
-    def _row(self, token: cython.int) -> cython.Py_ssize_t:
+    def _row(self, token: cython.int) -> cython.Py_ssize_t:  # noqa: PLR0912, PLR0915 - one for each form
         """Find the cells of a row; return where it ends, or that it has not arrived as a whole."""
         i: cython.int
         form: cython.int
@@ -327,7 +347,8 @@ class TdsReader:
             self.places[place] = 0 if size < 0 else at
             self.places[place + 1] = size
             place += 2
-            at += size if size > 0 else 0
+            if size > 0:
+                at += size
         if joins:
             self._join(2 * self.rows * self.count)
         return at
@@ -369,7 +390,7 @@ class TdsReader:
     @cython.cfunc
     @cython.exceptval(-9, check=False)
     def _pieces(self, at: cython.Py_ssize_t, place: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Find a cell that comes in pieces; if there are several, its place is negative until they are joined."""
+        """Find a cell that comes in pieces; of several, its place is negative until they are joined."""
         data: cython.p_const_uchar = self.data
         end: cython.Py_ssize_t = self.end
         first: cython.Py_ssize_t = at + 12
