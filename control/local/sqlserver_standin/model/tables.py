@@ -31,6 +31,7 @@ class ModelColumn:
     identity: bool = False
     computed: bool = False
     number: int = 0
+    default: Cell = None
 
 
 @dataclass(slots=True, eq=False)
@@ -83,6 +84,8 @@ class ModelTable:
             named.add(at)
             cells[at] = fitted(self.columns[at].of, value)
         for at, column in enumerate(self.columns):
+            if old is None and at not in named:
+                cells[at] = fitted(column.of, column.default)
             if old is None and column.identity and at not in named:
                 cells[at] = fitted(column.of, self.next_identity)
                 self.next_identity += 1
@@ -144,7 +147,7 @@ class ModelTable:
 
         def again(row: Cells) -> Cells:
             return tuple(
-                fitted(one.of, row[places[one.number]]) if one.number in places else fill.get(one.number)
+                fitted(one.of, row[places[one.number]] if one.number in places else fill.get(one.number))
                 for one in columns
             )
 
@@ -166,11 +169,14 @@ _DECLARATION = re.compile(
 )
 
 
-def declared(name: str, text: str, collation: Collation, *, is_key: bool = False) -> ModelColumn:
+def declared(
+    name: str, text: str, collation: Collation, *, is_key: bool = False, default: Cell = None
+) -> ModelColumn:
     """Read `nvarchar(50) collate X identity computed not null`; all but the type may be left out."""
     match = _DECLARATION.fullmatch(text.strip())
     if match is None:
         raise ServerError(102, f"Incorrect syntax near '{text}'.", severity=15)
     of = sql_type(match["type"], COLLATIONS[match["collation"]] if match["collation"] else collation)
     nullable = not is_key and "not" not in (match["null"] or "").lower()
-    return ModelColumn(name, of, nullable, bool(match["identity"]), bool(match["computed"]))
+    identity, computed = bool(match["identity"]), bool(match["computed"])
+    return ModelColumn(name, of, nullable, identity, computed, default=fitted(of, default))

@@ -66,6 +66,10 @@ class WordReader:
             return False
         return self._signs[self.at : self.at + len(texts)] == list(texts)
 
+    def at_word(self, ahead: int, text: str) -> bool:
+        """Say whether the word so far ahead is this keyword or sign."""
+        return self._signs[self.at + ahead : self.at + ahead + 1] == [text]
+
     def skip(self, *texts: str) -> bool:
         """Take these words if they come next."""
         if not self.is_next(*texts):
