@@ -97,7 +97,8 @@ def test_a_default_is_for_rows_that_name_no_value() -> None:
         ask,
         "CREATE TABLE t (id int PRIMARY KEY, a int NOT NULL CONSTRAINT one DEFAULT ((1)), b nvarchar(5));"
         " INSERT INTO t (id) VALUES (1); ALTER TABLE t ADD c varchar(5) NOT NULL DEFAULT 'x';"
-        " ALTER TABLE t ADD d int NULL DEFAULT 2; ALTER TABLE t ADD e int NULL CONSTRAINT e DEFAULT (3) WITH VALUES;"
+        " ALTER TABLE t ADD d int NULL DEFAULT 2;"
+        " ALTER TABLE t ADD e int NULL CONSTRAINT e DEFAULT (3) WITH VALUES;"
         " INSERT INTO t (id, a) VALUES (2, 5); INSERT INTO t (id, d) VALUES (3, NULL);",
     )
     assert rows(ask, "SELECT * FROM t") == [

@@ -296,7 +296,7 @@ class ModelDatabase:
     def add_column(
         self, table: str, name: str, declaration: str, fill: Cell = None, default: Cell = None
     ) -> None:
-        """ALTER TABLE … ADD; rows that are there get `fill`, later ones `default`; no change table changes."""
+        """ALTER TABLE … ADD; rows that are there get `fill`, later ones `default`; change tables stay."""
         with self.lock:
             found = self._locked(table)
             (column,) = found.numbered([declared(name, declaration, self.collation, default=default)])
