@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Condition
+from types import MappingProxyType
 from typing import Protocol
 
 from wrackline.control.local.sqlserver_standin.model.capture import (
@@ -116,6 +117,7 @@ class ModelDatabase:
         unique: Sequence[str] = (),
         *,
         defers: bool = True,
+        defaults: Mapping[str, Cell] = MappingProxyType({}),
     ) -> ModelTable:
         """Make a table of columns with their declarations, as `tables.declared` reads them."""
         with self.lock:
@@ -124,7 +126,7 @@ class ModelDatabase:
                 self.object_id(), schema or "dbo", short, (), tuple(key), tuple(unique), defers
             )
             made = [
-                declared(column, text, self.collation, is_key=column in key)
+                declared(column, text, self.collation, is_key=column in key, default=defaults.get(column))
                 for column, text in columns.items()
             ]
             table.columns = tuple(table.numbered(made))
@@ -291,11 +293,16 @@ class ModelDatabase:
             self.job().raise_low_water(mark)
             return self.job().delete_expired()
 
-    def add_column(self, table: str, name: str, declaration: str, fill: Cell = None) -> None:
-        """ALTER TABLE … ADD; change tables stay as they are."""
+    def add_column(
+        self, table: str, name: str, declaration: str, fill: Cell = None, default: Cell = None
+    ) -> None:
+        """ALTER TABLE … ADD; rows that are there get `fill`, later ones `default`; change tables stay."""
         with self.lock:
             found = self._locked(table)
-            (column,) = found.numbered([declared(name, declaration, self.collation)])
+            (column,) = found.numbered([declared(name, declaration, self.collation, default=default)])
+            if not column.nullable and fill is None and found.keys:
+                text = "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT"
+                raise ServerError(4901, f"{text}: column '{name}', table '{found.name}'.")
             found.reshape((*found.columns, column), {column.number: fill})
             self._ddl(found, f"ALTER TABLE {found.full_name} ADD [{name}] {declaration}")
 

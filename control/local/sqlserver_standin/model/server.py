@@ -128,6 +128,12 @@ class ModelServer:
             self.now += dt.timedelta(**by)
             self.lock.notify_all()
 
+    def set_time(self, now: dt.datetime) -> None:
+        """Set the time."""
+        with self.lock:
+            self.now = now
+            self.lock.notify_all()
+
     def tick(self, now: dt.datetime) -> None:
         """Set the time and let each database's jobs run, as an agent does."""
         with self.lock:

@@ -51,6 +51,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
 _AS_PRECISE = {"AT TIME ZONE", "TODATETIMEOFFSET"}
 _PIECE = re.compile(r"\[\^?[^\]]*\]|.", re.DOTALL)
 _WILD = MappingProxyType({"%": ".*", "_": "."})
+_WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
 _NUMBERS = ("bit", "tinyint", "smallint", "int", "bigint", "smallmoney", "money", "decimal", "real", "float")
 
 
@@ -125,6 +126,8 @@ class Compiler:
         else:
             columns, rows = self._running.rows_of(one.query)
             items = [Compiled(columns[0].of, lambda _row, cell=row[0]: cell, constant=True) for row in rows]
+        if found := _whole_numbers(tested, items):
+            return Compiled(BIT, lambda row: None if (cell := tested.value(row)) is None else cell in found)
         hits = [compared("=", tested, item) for item in items]
 
         def value(row: Cells) -> Cell:
@@ -189,6 +192,14 @@ def _as_precise(name: str, of: SqlType, arguments: Sequence[Compiled]) -> SqlTyp
         return of
     source = arguments[0].of
     return replace(of, scale={"datetime": 3, "null": 7}.get(source.name, source.scale))
+
+
+def _whole_numbers(tested: Compiled, items: Sequence[Compiled]) -> frozenset[Cell]:
+    """Return the items of a list if all are whole numbers, as the tested value is; else nothing."""
+    if tested.of.name not in _WHOLE or not all(item.constant and item.of.name in _WHOLE for item in items):
+        return frozenset()
+    found = frozenset(item.value(()) for item in items)
+    return frozenset() if None in found else found
 
 
 def _constant(one: Constant) -> Compiled:

@@ -137,6 +137,14 @@ def _stop_job(_session: "SqlSession", database: ModelDatabase, _named: _Named) -
     return ()
 
 
+def _scan(_session: "SqlSession", database: ModelDatabase, named: _Named) -> Sequence[Any]:
+    """Read the log, ten times unless something else is asked for."""
+    most = named.get("maxtrans")
+    for _ in range(int(str(named.get("maxscans") or 10))):
+        database.scan(None if most is None else int(str(most)))
+    return ()
+
+
 def _help_jobs(session: "SqlSession", database: ModelDatabase, _named: _Named) -> Sequence[Any]:
     """Show the database's rows of msdb's table of jobs, with the job's identity first."""
     jobs = system_source("dbo.cdc_jobs", session.asks(database))
@@ -189,6 +197,7 @@ _PROCEDURES: Mapping[str, tuple[tuple[str, ...], bool, _Run]] = MappingProxyType
         ),
         "sp_cdc_start_job": (("job_type",), True, _start_job),
         "sp_cdc_stop_job": (("job_type",), True, _stop_job),
+        "sp_cdc_scan": (("maxtrans", "maxscans", "continuous", "pollinginterval"), True, _scan),
         "sp_cdc_help_jobs": ((), True, _help_jobs),
         "sp_rename": (("objname", "newname", "objtype"), True, _rename),
         "sp_reset_connection": ((), False, _reset),

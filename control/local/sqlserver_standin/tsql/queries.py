@@ -110,7 +110,7 @@ def _read(query: Query, session: Sources) -> tuple[NameScope, Iterator[Cells], S
         low: _Bound = ()
         high: _Bound = ()
         if query.where is not None:
-            bounds = _Bounds(scope, source.sorted_by, Compiler(scope, session))
+            bounds = KeyBounds(scope, source.sorted_by, Compiler(scope, session))
             low, high = bounds.low(query.where), bounds.high(query.where)
         return scope, source.between(low, high), source.sorted_by
     columns, rows = _joined(query.source, session)
@@ -227,7 +227,7 @@ def _aggregated(
     return found
 
 
-class _Bounds:
+class KeyBounds:
     """Finds between which sort keys a condition's rows lie; a bound may be too wide, never too narrow."""
 
     def __init__(self, scope: NameScope, sorted_by: Sequence[int], compiler: Compiler) -> None:

@@ -8,7 +8,7 @@ from wrackline.control.local.sqlserver_standin.model.database import ModelDataba
 from wrackline.control.local.sqlserver_standin.model.tables import Cells, ModelTable, RowKey
 from wrackline.control.local.sqlserver_standin.model.transactions import ModelTransaction
 from wrackline.control.local.sqlserver_standin.tsql.compiling import Compiler
-from wrackline.control.local.sqlserver_standin.tsql.queries import Sources
+from wrackline.control.local.sqlserver_standin.tsql.queries import KeyBounds, Sources
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import Change, Insertion
 from wrackline.control.local.sqlserver_standin.tsql.scope import EMPTY, NameScope
 from wrackline.control.local.sqlserver_standin.tsql.sources import Reader, base_table, located
@@ -78,11 +78,17 @@ def _insert(statement: Insertion, session: Writer, table: ModelTable, one: Model
 
 def _change(statement: Change, session: Writer, table: ModelTable, one: ModelTransaction) -> int:
     columns = [(table.name, ShownColumn(column.name, column.of, column.nullable)) for column in table.columns]
-    compiler = Compiler(NameScope(columns), session)
-    if statement.where is not None:  # whoever looks for rows reads them
-        base_table(session, session.database, statement.table)
-    fits = (lambda _row: True) if statement.where is None else compiler.condition(statement.where)
-    found: list[tuple[RowKey, Cells]] = [(key, row) for key, row in one.own_rows(table) if fits(row)]
+    scope = NameScope(columns)
+    compiler = Compiler(scope, session)
+    found: list[tuple[RowKey, Cells]]
+    if statement.where is None:
+        found = one.own_rows(table)
+    else:
+        base_table(session, session.database, statement.table)  # whoever looks for rows reads them
+        bounds = KeyBounds(scope, [table.place(name) for name in table.key], compiler)
+        near = one.own_rows(table, bounds.low(statement.where), bounds.high(statement.where))
+        fits = compiler.condition(statement.where)
+        found = [(key, row) for key, row in near if fits(row)]
     if statement.assignments is None:
         one.delete_rows(table, [key for key, _ in found])
         return len(found)

@@ -17,7 +17,7 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Variable,
 )
 from wrackline.control.local.sqlserver_standin.tsql.reading.word_reader import WordReader
-from wrackline.control.local.sqlserver_standin.tsql.reading.words import WordKind
+from wrackline.control.local.sqlserver_standin.tsql.reading.words import Word, WordKind
 
 if TYPE_CHECKING:
     from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import Query
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _CAST_LENGTH = 30
 """The length of a text or of bytes that CAST names without one."""
 _COMPARISONS = {"=", "<>", "!=", "<", ">", "<=", ">="}
+
+
+def _literal(word: Word) -> Constant:
+    return Constant(word.value, narrow=word.text.startswith("'"))
 
 
 class ExpressionReader:
@@ -42,7 +46,11 @@ class ExpressionReader:
         return tuple(found)
 
     def expression(self) -> Expression:
-        """Take an expression."""
+        """Take an expression; most of those in a long batch are literals."""
+        word = self._words.word
+        if word.kind is WordKind.VALUE and self._words.peek().text in {",", ")"}:
+            self._words.step()
+            return _literal(word)
         left = self._conjunction()
         while self._words.skip("OR"):
             left = Operation("OR", (left, self._conjunction()))
@@ -126,7 +134,7 @@ class ExpressionReader:
         word = self._words.word
         if word.kind is WordKind.VALUE:
             self._words.step()
-            return Constant(word.value, narrow=word.text.startswith("'"))
+            return _literal(word)
         if word.kind is WordKind.VARIABLE:
             return Variable(self._words.step().text)
         if self._words.skip("("):

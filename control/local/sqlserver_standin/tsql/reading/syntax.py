@@ -1,6 +1,6 @@
 """The parts of a statement that the stand-in knows; `parser` makes them, `session` runs them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wrackline.control.local.sqlserver_standin.wire.sql_types import SqlType
@@ -224,6 +224,7 @@ class TableDefinition:
     columns: Sequence[tuple[str, str]]
     key: Sequence[str]
     unique: Sequence[str]
+    defaults: Mapping[str, Constant] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +235,9 @@ class ColumnAlteration:
     kind: str
     column: str
     declaration: str = ""
+    default: Constant | None = None
+    fills: bool = False
+    """Whether rows that are there get the default, though NULL is allowed."""
 
 
 @dataclass(frozen=True, slots=True)

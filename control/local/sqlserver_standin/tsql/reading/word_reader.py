@@ -4,6 +4,7 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.words import Word, W
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.control.local.sqlserver_standin.wire.sql_types import SIZED, SqlType, sql_type
 
+_KEYWORDS = (WordKind.NAME, WordKind.SIGN)
 _RESERVED = frozenset(
     {
         *("SELECT", "FROM", "WHERE", "ORDER", "BY", "UNION", "ALL", "AND", "OR", "NOT", "IN", "IS"),
@@ -37,6 +38,7 @@ class WordReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self._words = words(text)
+        self._signs = [one.text.upper() if one.kind in _KEYWORDS else None for one in self._words]
         self.at = 0
 
     @property
@@ -60,11 +62,13 @@ class WordReader:
 
     def is_next(self, *texts: str) -> bool:
         """Say whether the next words are these keywords or signs."""
-        for ahead, text in enumerate(texts):
-            word = self._words[min(self.at + ahead, len(self._words) - 1)]
-            if word.kind not in {WordKind.NAME, WordKind.SIGN} or word.text.upper() != text:
-                return False
-        return True
+        if self._signs[self.at] != texts[0]:  # which is nearly always so
+            return False
+        return self._signs[self.at : self.at + len(texts)] == list(texts)
+
+    def at_word(self, ahead: int, text: str) -> bool:
+        """Say whether the word so far ahead is this keyword or sign."""
+        return self._signs[self.at + ahead : self.at + ahead + 1] == [text]
 
     def skip(self, *texts: str) -> bool:
         """Take these words if they come next."""
