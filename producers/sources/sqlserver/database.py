@@ -49,6 +49,7 @@ from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerP
 from wrackline.producers.sources.sqlserver.log.range_audit import RangeAudit
 from wrackline.producers.sources.sqlserver.poll.following import Following, follow
 from wrackline.producers.sources.sqlserver.poll.log_fetcher import LogFetcher
+from wrackline.producers.sources.sqlserver.poll.rotator import InstanceRotator
 from wrackline.producers.sources.sqlserver.poll.round_reader import PollSettings, RoundReader
 from wrackline.producers.sources.sqlserver.resolver import TableResolver
 from wrackline.producers.sources.sqlserver.rows.source_record import SqlServerSourceLabels
@@ -152,7 +153,7 @@ class SqlServerDatabase:
             decoder.say()  # or after a fault before the first commit we would begin at a later end
         reader = self._round_reader(session, start, following, reads, counted=labels.counted)
         fetcher = LogFetcher(reader, session.close, self._settings.integer("poll.interval.ms") / 1000)
-        wire = SqlServerLogWire(fetcher, decoder, self._around.monotonic)
+        wire = SqlServerLogWire(fetcher, decoder, self._around.monotonic, reader.rotator.confirm)
         return self._opened.keep_stream(PolledStream(wire, NoCatalogueWatch(), self._around.monotonic))
 
     def reader(self, server: str) -> SqlServerReader:
@@ -272,7 +273,10 @@ class SqlServerDatabase:
         audit = RangeAudit(self.name, settings.integer("log.audit.interval.ms") / 1000 or float("inf"))
         if counted and start.cut is not None:  # events are numbered, so a commit is read from its beginning
             start = replace(start, lsn=previous_lsn(start.lsn), done=WHOLE, cut=None)
-        return RoundReader(session, poll, start, following, audit, self._around.monotonic)
+        rotator = InstanceRotator(
+            session.execute, self._around.tell, works=settings.flag("capture.instance.rotate")
+        )
+        return RoundReader(session, poll, start, following, audit, self._around.monotonic, rotator)
 
     def _look_over(self, session: TdsSession) -> tuple[CatalogueLook, Sequence[str]]:
         look = self._catalogue_over(session).look()

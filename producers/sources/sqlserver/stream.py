@@ -1,7 +1,7 @@
 """The change tables of one database, as the wire of a polled stream.
 
 read      pieces that the fetcher's thread has read -> decoder, until the batch is full or none is left
-confirm   nothing: the cleanup job decides how long changes are kept
+confirm   not to the server: its cleanup job decides how long changes are kept
 silence   a poll that is not answered is an error of its connection, in the fetcher's thread
 ask       poll now, and report the place
 """
@@ -13,6 +13,8 @@ from wrackline.producers.contract.steps import Batch, Position
 from wrackline.producers.kit.polled_stream import PolledStream, ReadState, SilenceWatch
 from wrackline.producers.kit.wakeup import Wakeup
 from wrackline.producers.sources.sqlserver.decode import SqlServerDecoder
+from wrackline.producers.sources.sqlserver.log.lsn import Lsn
+from wrackline.producers.sources.sqlserver.log.position import SqlServerPosition
 from wrackline.producers.sources.sqlserver.poll.log_fetcher import LogFetcher
 
 SqlServerStream: TypeAlias = PolledStream[None]
@@ -41,9 +43,15 @@ class SqlServerLogWire:
 
     longest_wait = _LONG_S
 
-    def __init__(self, fetcher: LogFetcher, decoder: SqlServerDecoder, clock: Callable[[], float]) -> None:
-        """Take a fetcher that has not begun."""
-        self._fetcher, self._decoder = fetcher, decoder
+    def __init__(
+        self,
+        fetcher: LogFetcher,
+        decoder: SqlServerDecoder,
+        clock: Callable[[], float],
+        confirm: Callable[[Lsn], None],
+    ) -> None:
+        """Take a fetcher that has not begun, and what hears how far Kafka has come."""
+        self._fetcher, self._decoder, self._confirm = fetcher, decoder, confirm
         self.silence = SilenceWatch(clock, float("inf"))
         self._bell = Wakeup()
         fetcher.start(self._bell.set)
@@ -80,7 +88,9 @@ class SqlServerLogWire:
         """Do nothing."""
 
     def confirm(self, position: Position) -> None:
-        """Do nothing."""
+        """Note how far Kafka has come: an old capture instance may then be dropped."""
+        if isinstance(position, SqlServerPosition):
+            self._confirm(position.passed)
 
     def keep_alive(self) -> None:
         """Do nothing: the server needs no answer."""

@@ -27,6 +27,7 @@ from wrackline.producers.sources.sqlserver.log.page_merger import (
 from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition
 from wrackline.producers.sources.sqlserver.log.range_audit import CountedRange, RangeAudit
 from wrackline.producers.sources.sqlserver.poll.following import Following, follow
+from wrackline.producers.sources.sqlserver.poll.rotator import InstanceRotator
 from wrackline.producers.sources.sqlserver.rows.answers import TableAnswer, python_rows
 from wrackline.producers.sources.sqlserver.rows.packed_row import pack_row
 from wrackline.schemas.errors import WracklineError
@@ -41,10 +42,6 @@ class LogSession(Protocol):
 
     def answers(self, sql: str) -> Sequence[TableAnswer]:
         """Run a batch, and return its results."""
-        ...
-
-    def close(self) -> None:
-        """End it; any thread may."""
         ...
 
 
@@ -84,8 +81,10 @@ class RoundReader:
         following: Following,
         audit: RangeAudit,
         clock: Callable[[], float],
+        rotator: InstanceRotator,
     ) -> None:
-        self.session, self._settings, self._audit, self._clock = session, settings, audit, clock
+        self._session, self._settings, self._audit, self._clock = session, settings, audit, clock
+        self.rotator = rotator
         self._at, self._following = at, following  # everything up to here was returned
         self._next: Sequence[LoggedCommit] = ()
         self._merger: PageMerger | None = None
@@ -99,7 +98,7 @@ class RoundReader:
         wanted = [] if merger is None else list(merger.wanted())[:_AT_ONCE]
         counted = () if merger is not None else self._audit.due(self._clock())
         try:
-            answers = list(self.session.answers(self._batch(wanted, counted)))
+            answers = list(self._session.answers(self._batch(wanted, counted)))
         except WracklineError as error:
             if error.code != "sqlserver.object_missing" or not self._renew():
                 raise
@@ -112,6 +111,8 @@ class RoundReader:
         parts = () if merger is None else self._merged(merger, wanted, pages)
         size = sum(len(change[4] or b"") + len(change[5] or b"") for one in parts for change in one.changes)
         quiet = self._merger is None and not self._next
+        if quiet:
+            self.rotator.rotate(self._following.tables)
         return LogPiece(self._following, parts, dict(self._types), self._at.ddl, size=size, quiet=quiet)
 
     def _begin_range(self) -> None:
