@@ -11,6 +11,7 @@ import pytest
 
 from tests.fixtures.sqlserver_world import SqlServerWorld
 from wrackline.control.local.sqlserver_standin.model.database import Grant
+from wrackline.producers.contract.optional_parts import NoServerPosition, Removable
 from wrackline.producers.contract.row_chunks import ChunkRequest
 from wrackline.producers.contract.source_plugin import LogStream, MarkKind
 from wrackline.producers.contract.steps import Appeared, Commit, Fault, Reshaped, Rows, Step, Vanished
@@ -84,19 +85,23 @@ def test_a_statement_that_moves_all_keys_loses_none(make: Make) -> None:
 
 
 @pytest.mark.usefixtures("small_pages")
-def test_a_resume_behind_any_row_of_a_statement_has_the_rest_once(make: Make) -> None:
+@pytest.mark.parametrize("counted", ["false", "true"])
+def test_a_resume_behind_any_row_of_a_statement_has_the_rest_byte_for_byte(
+    make: Make, monkeypatch: pytest.MonkeyPatch, counted: str
+) -> None:
     """DBZ-1090, DBZ-1128, DBZ-1483, redpanda#4677, seatunnel#11410: the tail was lost, or came twice."""
-    world = make()
+    monkeypatch.setattr(SqlServerWorld, "most_batch_bytes", 1)  # each change ends a batch
+    world = make(**{"provide.transaction.metadata": counted})
     stream = open_stream(world, first(world))
     start = places(read_batches(world, stream, lambda steps: bool(places(steps)))[0].steps)[-1]
     moved = move_all(world, 4)
-    steps = read(world, stream, moved)
-    whole = events(world, steps)
+    whole = [step for step in read(world, stream, moved) if isinstance(step, Rows)]
+    assert [len(step.rows) for step in whole] == [1] * 12
     stream.close()
-    reachable = [step.upto for step in steps if isinstance(step, Rows)]
-    for place in (start, *reachable):
+    for place in (start, *(step.upto for step in whole)):
         again = open_stream(world, first(world), json.loads(json.dumps(place.saved())))
-        assert events(world, read(world, again, moved)) == [e for e in whole if place < e.upto]
+        rest = [step for step in whole if place < step.upto]
+        assert row_changes(read(world, again, moved)) == row_changes(rest)
         again.close()
 
 
@@ -313,3 +318,17 @@ def test_a_database_that_can_t_be_read_holds_up_no_other(make: Make) -> None:
     assert caught.value.code == "sqlserver.database_unready"
     assert events(world, read(world, stream, world.commit(up, row("a", 1))))
     assert reader.read(ChunkRequest(world.orders(up).id, KEY)).slices
+
+
+def test_a_delete_finds_the_signal_table_and_that_readers_are_not_shown(make: Make) -> None:
+    world = make()
+    source = world.source
+    assert isinstance(source, Removable)
+    assert isinstance(source, NoServerPosition)
+    (table,) = source.kept(first(world), None)
+    assert (table.drop, table.left) == (
+        "DROP TABLE [shop0].[public].[signals];",
+        "other pipelines may use it",
+    )
+    with pytest.raises(OperatorNeeded, match="does not show who reads"):
+        source.log_reader(first(world))

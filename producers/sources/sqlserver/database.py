@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
+from wrackline.producers.contract.optional_parts import ServerObject
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
@@ -26,6 +27,7 @@ from wrackline.producers.sources.sqlserver.chunks.marks import (
     savepoint_lsn,
 )
 from wrackline.producers.sources.sqlserver.chunks.whole import SqlServerWholeReader
+from wrackline.producers.sources.sqlserver.connect.quoting import table_name
 from wrackline.producers.sources.sqlserver.connect.server_errors import RIGHT_MISSING
 from wrackline.producers.sources.sqlserver.decode import SqlServerDecoder
 from wrackline.producers.sources.sqlserver.discover import database_sql
@@ -172,6 +174,17 @@ class SqlServerDatabase:
         """Say for every copied column how far it is carried."""
         with self._catalogued() as catalogue:
             return check.support(catalogue.facts(table), self._shapes)
+
+    def kept(self) -> Sequence[ServerObject]:
+        """Name the signal table, if there is one."""
+        table = self._signal_table()
+        if table is None:
+            return ()
+        with self._catalogued() as catalogue:
+            there = table in catalogue.look().names.values()
+        name = table_name(table)
+        made = ServerObject(f"signal table {name}", f"DROP TABLE {name};", left="other pipelines may use it")
+        return (made,) if there else ()
 
     def log_end(self) -> SqlServerFence:
         """Mark a place above all that is committed."""

@@ -6,6 +6,7 @@ In: the settings.  Out: a source.  Decides nothing: it passes each call to the d
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 
+from wrackline.producers.contract.optional_parts import ServerObject
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
@@ -25,6 +26,12 @@ NOT_NAMED = define(
     OperatorNeeded,
     "database {database} is not one that the pipeline reads",
     hint="add it to database.names, or name one of: {names}",
+)
+READERS_UNSEEN = define(
+    "sqlserver.readers_unseen",
+    OperatorNeeded,
+    "a SQL Server does not show who reads the change tables of {database}",
+    hint="nothing to do: it is waited until the pipeline has written nothing for half a minute",
 )
 SAME_TOPICS = define(
     "sqlserver.databases_share_topics",
@@ -115,6 +122,17 @@ class SqlServerSource:
 
     def log_state(self, partition: SourcePartition, confirmed: Position | None = None) -> None:
         """Return nothing: the server keeps changes for a time, and no reader holds them back."""
+
+    def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[ServerObject]:
+        """Name the pipeline's objects in a database; we made none of them."""
+        return self._of(partition).kept()
+
+    def remove(self, partition: SourcePartition, saved: Saved | None) -> None:
+        """Do nothing: we made no objects."""
+
+    def log_reader(self, partition: SourcePartition) -> str | None:
+        """Raise: a server shows a login only its own session."""
+        raise READERS_UNSEEN(database=partition.database)
 
     def anew(self, partition: SourcePartition, saved: Saved | None, newest: Saved | None) -> Saved:
         """Put a position into an epoch of its own."""
