@@ -48,7 +48,7 @@ def as_ours(value: object, *, variant: bool) -> object:
 
 
 def differences(session: TdsSession, theirs: dict[str, list[object]]) -> dict[str, object]:
-    wrong = {}
+    wrong: dict[str, object] = {}
     for table in tables():
         if table.name in theirs:
             variant = "sql_variant" in table.declaration
