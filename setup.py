@@ -26,6 +26,7 @@ COMPILED = [
     "producers/sources/mysql/rows/result_cells.py",
     "producers/sources/mysql/rows/rows.py",
     "producers/sources/mysql/chunks/slicing.py",
+    "producers/sources/sqlserver/wire/message_bytes.py",
     "producers/sources/sqlserver/wire/token_reader.py",
     "producers/sources/sqlserver/rows/cells.py",
     "producers/sources/sqlserver/rows/rows.py",

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.fixtures.plain_build import PlainBuild
 from tests.property.test_sqlserver_standin import typed
 from wrackline.control.local.sqlserver_standin.wire import tokens
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
@@ -74,11 +75,13 @@ def taken(reader: TdsReader, wire: bytes, pieces: Sequence[int], at_once: int) -
             raise EOFError
 
 
-def as_far_as_it_goes(body: bytes, size: int) -> tuple[list[Row], str]:
+def as_far_as_it_goes(
+    body: bytes, size: int, pieces: Sequence[int] = (), at_once: int = 1000
+) -> tuple[list[Row], str]:
     """Read rows until there are no more, or until there is an error, whose code is returned."""
     found: list[Row] = []
     try:
-        for batch in batches(body, size):
+        for batch in batches(body, size, pieces, at_once):
             found.extend(batch.row(row) for row in range(len(batch)))
     except WracklineError as exc:
         return found, exc.code
@@ -177,6 +180,18 @@ def test_lengths_that_lie_never_reach_behind_the_bytes(body: bytes, size: int, p
             for at in range(0, 2 * len(batch) * batch.width, 2):
                 start, length = batch.places[at], batch.places[at + 1]
                 assert length == -1 or (start >= 0 and length >= 0 and start + length <= len(batch.data))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    body=st.one_of(damaged(), written().map(lambda one: one.body)), size=st.integers(9, 300), pieces=PIECES
+)
+def test_the_plain_build_reads_the_same(
+    plain_build: PlainBuild, body: bytes, size: int, pieces: list[int]
+) -> None:
+    assert plain_build.call(as_far_as_it_goes, body, size, pieces, 3) == as_far_as_it_goes(
+        body, size, pieces, 3
+    )
 
 
 def test_a_batch_never_changes_once_it_is_handed_out() -> None:

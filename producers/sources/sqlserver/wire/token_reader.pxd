@@ -1,4 +1,5 @@
 # The types of token_reader.py's state, for its compiled form and for decoders of rows.
+from wrackline.producers.sources.sqlserver.wire.message_bytes cimport MessageBytes
 
 cdef class TdsBatch:
     cdef readonly object columns
@@ -12,14 +13,7 @@ cdef class TdsBatch:
 
 cdef class TdsReader:
     cdef long long most
-    cdef bytearray head
-    cdef int head_size
-    cdef Py_ssize_t left
-    cdef bint last
-    cdef readonly bint ended
-    cdef bytearray data
-    cdef Py_ssize_t at
-    cdef Py_ssize_t end
+    cdef MessageBytes message
     cdef Py_ssize_t rows
     cdef int result
     cdef object shown
@@ -29,7 +23,6 @@ cdef class TdsReader:
     cdef Py_ssize_t capacity
     cdef object given
     cdef int[::1] places
-    cdef void _make_room(self, Py_ssize_t size) except *
     cdef object _missing(self)
     cdef TdsBatch _batch(self)
     cdef object _other(self, int token)

@@ -24,8 +24,14 @@ from wrackline.producers.sources.sqlserver.wire.result_columns import (
 )
 from wrackline.schemas.errors import OperatorNeeded, define
 
-if cython.compiled:
-    from cython.cimports.libc.string import memcpy, memmove
+if not cython.compiled:
+    from wrackline.producers.sources.sqlserver.wire.message_bytes import MessageBytes, four, move
+else:
+    from cython.cimports.wrackline.producers.sources.sqlserver.wire.message_bytes import (
+        MessageBytes,
+        four,
+        move,
+    )
 
 ROW_TOO_LONG = define(
     "sqlserver.row_too_long",
@@ -44,11 +50,8 @@ _SIZES = {0x79: 4, **dict.fromkeys(DONES, 12)}
 
 _ROW = cython.declare(cython.int, 0xD1)
 _SHORT_ROW = cython.declare(cython.int, 0xD2)
-_ANSWER = cython.declare(cython.int, 4)
-_HEADER = cython.declare(cython.int, 8)
-_ROOM = cython.declare(cython.int, 1 << 18)
 _ENOUGH = cython.declare(cython.int, 3 << 16)  # a batch goes out when its buffer has so many bytes
-_FIRST = cython.declare(cython.int, 1 << 12)  # most messages are small
+_FEW_CELLS = cython.declare(cython.int, 1 << 10)  # there is room for the places of so many at first
 _CUT = cython.declare(cython.int, -1)
 _NOTHING = cython.declare(cython.int, 0)  # the forms of cells; the rest is in `result_columns`
 _FIXED = cython.declare(cython.int, 1)
@@ -137,13 +140,7 @@ class TdsReader:
 
     def begin(self) -> None:
         """Expect a new message."""
-        self.head = bytearray(8)
-        self.head_size = 0
-        self.left = 0
-        self.last = False
-        self.ended = False
-        self.data = bytearray(_FIRST)
-        self.at = self.end = 0
+        self.message = MessageBytes()
         self.rows = 0
         self.result = -1
         self._take_columns(())
@@ -156,69 +153,29 @@ class TdsReader:
     @property
     def over(self) -> bool:
         """Whether the message has ended, and all of it was handed out."""
-        return self.ended and self.at == self.end and self.rows == 0
+        return self.message.ended and self.message.at == self.message.end and self.rows == 0
 
     def feed(self, given: bytes | bytearray, start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> int:
         """Take the message's bytes; return where those of the next message begin."""
-        size: cython.Py_ssize_t
-        length: cython.int
-        if not 0 <= start <= end <= len(given):
-            raise IndexError("the bytes end before")
-        while start < end and not self.ended:
-            if self.left == 0:
-                self.head[self.head_size] = given[start]
-                start += 1
-                self.head_size += 1
-                if self.head_size < _HEADER:
-                    continue
-                self.head_size = 0
-                length = (self.head[2] << 8) | self.head[3]
-                if self.head[0] != _ANSWER or length < _HEADER:
-                    raise STREAM_BROKEN(reason=f"a packet begins with {self.head.hex()}")
-                self.left = length - _HEADER
-                self.last = (self.head[1] & 1) != 0
-            else:
-                size = min(self.left, end - start)
-                self._make_room(size)
-                _copy(self.data, self.end, given, start, size)
-                self.end += size
-                start += size
-                self.left -= size
-            self.ended = self.last and self.left == 0
-        return start
-
-    @cython.cfunc
-    @cython.exceptval(check=True)
-    def _make_room(self, size: cython.Py_ssize_t) -> cython.void:
-        """Make room for bytes that are there."""
-        rest: cython.Py_ssize_t = self.end - self.at
-        if size <= len(self.data) - self.end:
-            return
-        if self.rows == 0 and self.at > 0:
-            _move(self.data, 0, self.at, rest)
-            self.at = 0
-            self.end = rest
-        if size > len(self.data) - self.end:
-            larger = bytearray(max(2 * len(self.data), self.end + size))
-            _copy(larger, 0, self.data, 0, self.end)
-            self.data = larger
+        return self.message.feed(given, start, end)
 
     def next(self, at_once: cython.Py_ssize_t) -> TdsBatch | TdsToken | None:
         """Return rows, or another token; None if bytes are missing, or if all was handed out."""
         token: cython.int
         after: cython.Py_ssize_t
-        while self.at < self.end:
-            token = self.data[self.at]
+        message: MessageBytes = self.message
+        while message.at < message.end:
+            token = message.data[message.at]
             if token != _ROW and token != _SHORT_ROW:
                 return self._batch() if self.rows else self._other(token)
-            if self.rows == at_once:
+            if self.rows and self.rows >= at_once:
                 return self._batch()
             after = self._row(token)
             if after == _CUT:
                 break
-            self.at = after
+            message.at = after
             self.rows += 1
-        if self.rows and (self.ended or self.end > _ENOUGH):
+        if self.rows and (message.ended or message.end > _ENOUGH):
             return self._batch()
         self._missing()
         return None
@@ -226,29 +183,23 @@ class TdsReader:
     @cython.cfunc
     def _missing(self) -> None:
         """Raise an error if what is missing can never come."""
-        if self.ended and self.at < self.end:
+        if self.message.ended and self.message.at < self.message.end:
             raise STREAM_BROKEN(reason="it ends inside a token")
-        if self.end - self.at > self.most:
+        if self.message.end - self.message.at > self.most:
             raise ROW_TOO_LONG(most=self.most)
 
     @cython.cfunc
     def _batch(self) -> TdsBatch:
-        """Hand out the rows with their buffer; the bytes behind them go into a new one."""
-        rest: cython.Py_ssize_t = self.end - self.at
-        made = TdsBatch(self.shown, self.data, self.given, self.rows, self.result)
-        fresh = bytearray(max(_ROOM, 2 * rest))
-        _copy(fresh, 0, self.data, self.at, rest)
-        self.data = fresh
-        self.at = 0
-        self.end = rest
+        """Hand out the rows with their buffer."""
+        rows, places = self.rows, self.given
         self.rows = 0
         self._take_places(self.capacity)
-        return made
+        return TdsBatch(self.shown, self.message.hand_out(), places, rows, self.result)
 
     @cython.cfunc
     def _other(self, token: cython.int) -> TdsToken | None:
         """Return a token that is not a row, if all of it is there."""
-        cursor = ByteCursor(self.data, self.at + 1, self.end)
+        cursor = ByteCursor(self.message.data, self.message.at + 1, self.message.end)
         body = b""
         try:
             if token == COLUMNS:
@@ -266,7 +217,7 @@ class TdsReader:
         except CutError:
             self._missing()
             return None
-        self.at = cursor.at
+        self.message.at = self.message.free = cursor.at
         return TdsToken(token, body)
 
     def _take_columns(self, columns: Sequence[TdsColumn]) -> None:
@@ -274,7 +225,7 @@ class TdsReader:
         self.count = len(columns)
         self.forms = array("i", [column.form for column in columns] or [0])
         self.widths = array("i", [column.width for column in columns] or [0])
-        self._take_places(64)
+        self._take_places(1 + _FEW_CELLS // (self.count + 1))
 
     @cython.cfunc
     @cython.exceptval(check=True)
@@ -299,11 +250,11 @@ class TdsReader:
         form: cython.int
         size: cython.Py_ssize_t
         joins: cython.bint = False
-        end: cython.Py_ssize_t = self.end
-        at: cython.Py_ssize_t = self.at + 1
+        end: cython.Py_ssize_t = self.message.end
+        at: cython.Py_ssize_t = self.message.at + 1
         bits: cython.Py_ssize_t = at
         place: cython.Py_ssize_t = 2 * self.rows * self.count
-        data: cython.p_const_uchar = self.data
+        data: cython.p_const_uchar = self.message.data
         if self.count == 0:
             raise STREAM_BROKEN(reason="a row has no columns")
         if token == _SHORT_ROW:
@@ -359,8 +310,8 @@ class TdsReader:
         self, at: cython.Py_ssize_t, place: cython.Py_ssize_t, form: cython.int
     ) -> cython.Py_ssize_t:
         """Find a cell with 4 bytes of length; a pointer may come before, and then no pointer is NULL."""
-        data: cython.p_const_uchar = self.data
-        end: cython.Py_ssize_t = self.end
+        data: cython.p_const_uchar = self.message.data
+        end: cython.Py_ssize_t = self.message.end
         size: cython.longlong = 0
         self.places[place] = 0
         self.places[place + 1] = -1
@@ -375,7 +326,7 @@ class TdsReader:
             at += data[at - 1] + 8
         if end - at < 4:
             return _CUT
-        size = _four(data, at)
+        size = four(data, at)
         at += 4
         if size > self.most:
             raise ROW_TOO_LONG(most=self.most)
@@ -391,8 +342,8 @@ class TdsReader:
     @cython.exceptval(-9, check=False)
     def _pieces(self, at: cython.Py_ssize_t, place: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """Find a cell that comes in pieces; of several, its place is negative until they are joined."""
-        data: cython.p_const_uchar = self.data
-        end: cython.Py_ssize_t = self.end
+        data: cython.p_const_uchar = self.message.data
+        end: cython.Py_ssize_t = self.message.end
         first: cython.Py_ssize_t = at + 12
         pieces: cython.Py_ssize_t = 0
         size: cython.longlong
@@ -400,8 +351,8 @@ class TdsReader:
         total: cython.ulonglong
         if end - at < 8:
             return _CUT
-        total = _four(data, at)
-        total |= cython.cast(cython.ulonglong, _four(data, at + 4)) << 32
+        total = four(data, at)
+        total |= cython.cast(cython.ulonglong, four(data, at + 4)) << 32
         at += 8
         if total == _PLP_NULL:
             self.places[place] = 0
@@ -412,7 +363,7 @@ class TdsReader:
         while True:
             if end - at < 4:
                 return _CUT
-            size = _four(data, at)
+            size = four(data, at)
             at += 4
             if size == 0:
                 break
@@ -439,49 +390,13 @@ class TdsReader:
             if self.places[place] < 0:
                 at = -self.places[place]
                 self.places[place] = at
-                size = _four(self.data, at - 4)
+                size = four(self.message.data, at - 4)
                 at += size
                 out = at
-                size = _four(self.data, at)
+                size = four(self.message.data, at)
                 while size:
-                    _move(self.data, out, at + 4, size)
+                    move(self.message.data, out, at + 4, size)
                     out += size
                     at += 4 + size
-                    size = _four(self.data, at)
+                    size = four(self.message.data, at)
             place += 2
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _four(data: cython.p_const_uchar, at: cython.Py_ssize_t) -> cython.longlong:
-    """Read a number of four bytes."""
-    low: cython.longlong = data[at] | data[at + 1] << 8 | data[at + 2] << 16
-    return low | cython.cast(cython.longlong, data[at + 3]) << 24
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _copy(
-    out: cython.p_uchar,
-    at: cython.Py_ssize_t,
-    data: cython.p_const_uchar,
-    start: cython.Py_ssize_t,
-    size: cython.Py_ssize_t,
-) -> cython.void:
-    if cython.compiled:
-        if size > 0:
-            memcpy(cython.address(out[at]), cython.address(data[start]), size)
-    else:
-        out[at : at + size] = data[start : start + size]
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _move(
-    data: cython.p_uchar, out: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
-) -> cython.void:
-    if cython.compiled:
-        if size > 0:
-            memmove(cython.address(data[out]), cython.address(data[at]), size)
-    else:
-        data[out : out + size] = data[at : at + size]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.fixtures.certificates import Pair, issue
+from tests.unit.producers.sqlserver.test_settings import DEBEZIUM, reading
 from wrackline.control.local.sqlserver_standin.front.listener import SqlServerStandin
 from wrackline.control.local.sqlserver_standin.model.server import ModelServer
 from wrackline.control.local.sqlserver_standin.wire.login import Encryption
@@ -58,6 +59,35 @@ def test_the_first_statement_takes_the_limit_off_long_values(model: ModelServer)
         first, second, _ = server.requests
         assert first.startswith("SET TEXTSIZE 2147483647")
         assert second == "USE [shop];"
+
+
+def test_the_settings_say_where_and_how(tmp_path: Path) -> None:
+    given = {
+        **DEBEZIUM,
+        "database.instance": "SQLEXPRESS",
+        "driver.encrypt": "strict",
+        "driver.trustServerCertificate": "true",
+        "driver.hostNameInCertificate": "sql.example",
+        "driver.serverCertificate": str(tmp_path / "ca.pem"),
+        "driver.loginTimeout": "7",
+        "driver.socketTimeout": "1500",
+        "max.row.bytes": "2000",
+    }
+    del given["database.port"]
+    (tmp_path / "ca.pem").write_text("PEM")
+    read = reading(given)
+    assert read.values is not None, read.problems
+    where = ServerLogin.of_settings(read.values)
+    assert (where.host, where.port, where.instance) == ("192.168.99.100", 1433, "SQLEXPRESS")
+    assert (where.user, where.password.reveal()) == ("sa", "Password!")
+    assert where.application == "wrackline fullfillment"
+    assert (where.encrypt, where.trusts_any, where.name_in_certificate) == ("strict", True, "sql.example")
+    assert where.authorities == str(tmp_path / "ca.pem")
+    assert (where.login_s, where.silence_s) == (7, 1.5)
+    assert where.most_row > 4000, "text is UTF-16 here"
+    plain = reading(DEBEZIUM).values
+    assert plain is not None
+    assert ServerLogin.of_settings(plain).authorities is None, "the system's"
 
 
 def test_azure_s_database_is_entered_by_the_login(model: ModelServer) -> None:
