@@ -103,11 +103,11 @@ def _types(_asker: Asker) -> Iterator[Cells]:
 def _indexes(asker: Asker) -> Iterator[Cells]:
     for one in asker.database.tables.values():
         if one.key:
-            yield (one.object_id, f"PK_{one.name}", 1, 1, "CLUSTERED", True, True, False)
+            yield (one.object_id, f"PK_{one.name}", 1, 1, "CLUSTERED", True, True, False, False)
         else:
-            yield (one.object_id, None, 0, 0, "HEAP", False, False, False)
+            yield (one.object_id, None, 0, 0, "HEAP", False, False, False, False)
         if one.unique:
-            yield (one.object_id, f"UQ_{one.name}", 2, 2, "NONCLUSTERED", True, False, False)
+            yield (one.object_id, f"UQ_{one.name}", 2, 2, "NONCLUSTERED", True, False, False, False)
 
 
 def _index_columns(asker: Asker) -> Iterator[Cells]:
