@@ -16,7 +16,6 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Conditional,
     Constant,
     Derived,
-    Expression,
     From,
     Insertion,
     Join,
@@ -56,6 +55,7 @@ class _BatchReader:
         self._expressions = ExpressionReader(self._words, self._query)
         self._definitions = DefinitionReader(self._words)
         self._rights = RightReader(self._words)
+        self._named: dict[str, Query] = {}
 
     def batch(self) -> Iterator[tuple[Statement, str]]:
         while self._words.skip(";"):
@@ -86,6 +86,7 @@ class _BatchReader:
     def _statement(self) -> Statement:
         known: dict[str, Callable[[], Statement]] = {
             "SELECT": self._query,
+            "WITH": self._with,
             "INSERT": self._insertion,
             "UPDATE": self._update,
             "DELETE": self._deletion,
@@ -118,20 +119,24 @@ class _BatchReader:
         more = []
         while self._words.skip("UNION", "ALL"):
             more.append(self._select())
-        order = []
-        if self._words.skip("ORDER", "BY"):
-            order.append(self._sorted())
-            while self._words.skip(","):
-                order.append(self._sorted())
+        order = self._expressions.ordered() if self._words.skip("ORDER", "BY") else ()
         if self._words.skip("OPTION"):
             self._words.need("(", "RECOMPILE", ")")
-        return Query(first.items, first.source, first.where, tuple(order), first.top, tuple(more))
+        return Query(first.items, first.source, first.where, order, first.top, tuple(more))
 
-    def _sorted(self) -> tuple[Expression, bool]:
-        value = self._expressions.expression()
-        descends = self._words.skip("DESC")
-        self._words.skip("ASC")
-        return value, descends
+    def _with(self) -> Query:
+        """Read a query with others that are named before it; each name then means that query."""
+        self._words.need("WITH")
+        while True:
+            name = self._words.name().lower()
+            self._words.need("AS", "(")
+            self._named[name] = self._query()
+            self._words.need(")")
+            if not self._words.skip(","):
+                break
+        found = self._query()
+        self._named.clear()
+        return found
 
     def _select(self) -> Query:
         if self._words.skip("("):
@@ -206,6 +211,8 @@ class _BatchReader:
             )
             self._words.need(")")
         alias = self._alias(parts[-1])
+        if len(parts) == 1 and parts[0].lower() in self._named:
+            return Derived(self._named[parts[0].lower()], alias)
         hints: frozenset[str] = frozenset()
         if self._words.skip("WITH"):
             hints = self._hints()

@@ -38,6 +38,14 @@ class FunctionCall:
 
 
 @dataclass(frozen=True, slots=True)
+class RowNumber:
+    """ROW_NUMBER: the number of a row among those with the same values, in an order."""
+
+    partition: tuple["Expression", ...]
+    order: tuple[tuple["Expression", bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Conversion:
     """CAST or CONVERT."""
 
@@ -91,6 +99,7 @@ Expression = (
     | NamedColumn
     | Variable
     | FunctionCall
+    | RowNumber
     | Conversion
     | Collated
     | Operation
