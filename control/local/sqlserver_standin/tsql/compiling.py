@@ -291,16 +291,20 @@ def _joined(
 def like(text: Compiled, pattern: Compiled) -> Callable[[Cells], bool | None]:
     """Match a pattern: `%`, `_`, and one of the characters, or of none of them, in brackets."""
     collation = ruling((text, pattern), "like")
-    flags = re.DOTALL | (re.IGNORECASE if collation is not None and collation.ignores_case else 0)
+    flags = re.IGNORECASE if collation is not None and collation.ignores_case else 0
 
     def value(row: Cells) -> bool | None:
         one, wanted = text.value(row), pattern.value(row)
         if not isinstance(one, str) or not isinstance(wanted, str):
             return None
-        form = "".join(map(_piece, _PIECE.findall(wanted)))
-        return re.fullmatch(form, one, flags) is not None
+        return matches(wanted, one, flags)
 
     return value
+
+
+def matches(pattern: str, text: str, flags: int) -> bool:
+    """Say whether a text has the form of a pattern."""
+    return re.fullmatch("".join(map(_piece, _PIECE.findall(pattern))), text, flags | re.DOTALL) is not None
 
 
 def _piece(one: str) -> str:

@@ -131,7 +131,8 @@ def _object(context: FunctionContext, given: _Arguments) -> tuple[str, str] | No
         if database.number == number:
             tables = {one.object_id: (one.schema, one.name) for one in database.tables.values()}
             instances = database.cdc.instances.values() if database.cdc else ()
-            return (tables | {one.object_id: ("cdc", one.change_table) for one in instances}).get(given[0])
+            tables |= {one.object_id: ("cdc", one.change_table) for one in instances}
+            return tables.get(cast("int", given[0]))
     return None
 
 

@@ -16,6 +16,7 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Conditional,
     Constant,
     Derived,
+    Filling,
     From,
     Insertion,
     Join,
@@ -25,6 +26,7 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     RelationName,
     ResultItem,
     Statement,
+    TableVariable,
     Using,
     VariableValue,
 )
@@ -203,6 +205,9 @@ class _BatchReader:
             query = self._query()
             self._words.need(")")
             return Derived(query, self._alias(""))
+        if self._words.word.kind is WordKind.VARIABLE:
+            name = self._words.step().text
+            return RelationName((name,), self._alias(name))
         parts = self._words.parts()
         arguments = None
         if self._words.skip("("):
@@ -238,9 +243,14 @@ class _BatchReader:
         hints = self._hints() if self._words.skip("WITH") else frozenset()
         return RelationName(parts, parts[-1], hints)
 
-    def _insertion(self) -> Insertion:
+    def _insertion(self) -> Insertion | Filling:
         self._words.need("INSERT")
         self._words.skip("INTO")
+        if self._words.word.kind is WordKind.VARIABLE:
+            name = self._words.step().text.lower()
+            if not self._words.is_next("EXEC"):
+                raise self._words.wrong()
+            return Filling(name, self._procedure())
         table = self._named_table()
         columns = []
         if self._words.skip("("):
@@ -319,6 +329,8 @@ class _BatchReader:
         self._words.need("DECLARE")
         name = self._words.step().text.lower()
         self._words.skip("AS")
+        if self._words.skip("TABLE"):
+            return TableVariable(name, self._definitions.columns().columns)
         of = self._words.type()
         return VariableValue(name, of, self._expressions.expression() if self._words.skip("=") else None)
 

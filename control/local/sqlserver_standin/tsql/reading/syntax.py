@@ -218,6 +218,22 @@ class ProcedureCall:
 
 
 @dataclass(frozen=True, slots=True)
+class TableVariable:
+    """DECLARE of a table: its columns with their declarations."""
+
+    name: str
+    columns: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """INSERT of what a procedure gives, into a table variable."""
+
+    name: str
+    call: ProcedureCall
+
+
+@dataclass(frozen=True, slots=True)
 class Conditional:
     """IF; a block is several statements."""
 
@@ -299,5 +315,7 @@ Statement = (
     | Using
     | ProcedureCall
     | Conditional
+    | TableVariable
+    | Filling
     | Definition
 )
