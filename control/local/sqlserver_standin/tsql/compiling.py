@@ -27,6 +27,7 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Membership,
     NamedColumn,
     Operation,
+    RowNumber,
     Subquery,
     Variable,
 )
@@ -63,10 +64,13 @@ class Compiler:
         scope: NameScope,
         running: RunningQuery,
         aggregates: Mapping[FunctionCall, tuple[SqlType, Cell]] = MappingProxyType({}),
+        numbers: Mapping[RowNumber, int] = MappingProxyType({}),
     ) -> None:
         self._scope = scope
         self._running = running
         self._aggregates = aggregates
+        self._numbers = numbers
+        """At which place of a row its number is."""
 
     def compile(self, one: Expression) -> Compiled:
         """Compile an expression."""
@@ -80,6 +84,8 @@ class Compiler:
                 at = self._scope.find(one)
                 column = self._scope.columns[at][1]
                 return Compiled(column.of, operator.itemgetter(at), column.nullable, at)
+            case RowNumber():
+                return Compiled(SqlType("bigint"), operator.itemgetter(self._numbers[one]), nullable=False)
             case Conversion():
                 return conversion(self.compile(one.value), one.of)
             case Collated():
@@ -125,7 +131,7 @@ class Compiler:
             items = [self.compile(item) for item in one.items]
         else:
             columns, rows = self._running.rows_of(one.query)
-            items = [Compiled(columns[0].of, lambda _row, cell=row[0]: cell, constant=True) for row in rows]
+            items = [_known(columns[0].of, row[0]) for row in rows]
         if found := _whole_numbers(tested, items):
             return Compiled(BIT, lambda row: None if (cell := tested.value(row)) is None else cell in found)
         hits = [compared("=", tested, item) for item in items]
@@ -192,6 +198,10 @@ def _as_precise(name: str, of: SqlType, arguments: Sequence[Compiled]) -> SqlTyp
         return of
     source = arguments[0].of
     return replace(of, scale={"datetime": 3, "null": 7}.get(source.name, source.scale))
+
+
+def _known(of: SqlType, cell: Cell) -> Compiled:
+    return Compiled(of, lambda _row: cell, constant=True)
 
 
 def _whole_numbers(tested: Compiled, items: Sequence[Compiled]) -> frozenset[Cell]:
@@ -281,16 +291,20 @@ def _joined(
 def like(text: Compiled, pattern: Compiled) -> Callable[[Cells], bool | None]:
     """Match a pattern: `%`, `_`, and one of the characters, or of none of them, in brackets."""
     collation = ruling((text, pattern), "like")
-    flags = re.DOTALL | (re.IGNORECASE if collation is not None and collation.ignores_case else 0)
+    flags = re.IGNORECASE if collation is not None and collation.ignores_case else 0
 
     def value(row: Cells) -> bool | None:
         one, wanted = text.value(row), pattern.value(row)
         if not isinstance(one, str) or not isinstance(wanted, str):
             return None
-        form = "".join(map(_piece, _PIECE.findall(wanted)))
-        return re.fullmatch(form, one, flags) is not None
+        return matches(wanted, one, flags)
 
     return value
+
+
+def matches(pattern: str, text: str, flags: int) -> bool:
+    """Say whether a text has the form of a pattern."""
+    return re.fullmatch("".join(map(_piece, _PIECE.findall(pattern))), text, flags | re.DOTALL) is not None
 
 
 def _piece(one: str) -> str:

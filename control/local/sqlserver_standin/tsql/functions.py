@@ -124,6 +124,22 @@ def _object_id(context: FunctionContext, given: _Arguments) -> Cell:
     return next((one.object_id for one in instances if one.change_table.lower() == parts[-1].lower()), None)
 
 
+def _object(context: FunctionContext, given: _Arguments) -> tuple[str, str] | None:
+    """Return schema and name of an object by its number, of this database or of one with a number."""
+    number = given[1] if len(given) > 1 else context.asker.database.number
+    for database in context.asker.server.databases.values():
+        if database.number == number:
+            tables = {one.object_id: (one.schema, one.name) for one in database.tables.values()}
+            instances = database.cdc.instances.values() if database.cdc else ()
+            tables |= {one.object_id: ("cdc", one.change_table) for one in instances}
+            return tables.get(cast("int", given[0]))
+    return None
+
+
+def _object_part(at: int) -> _Function:
+    return lambda context, given: None if (found := _object(context, given)) is None else found[at]
+
+
 def _now(context: FunctionContext) -> dt.datetime:
     return context.asker.server.now
 
@@ -161,13 +177,10 @@ def _to_zone(_context: FunctionContext, given: _Arguments) -> Cell:
 
 def _at_zone(context: FunctionContext, given: _Arguments) -> Cell:
     """Take a time as one of a zone, or show a moment there; what a clock leaves out is an hour later."""
-    moment, name = given
-    if moment is None or name is None:
+    if given[0] is None or given[1] is None:
         return None
-    zone, value = (
-        context.asker.server.time_zone(str(name)),
-        cast("Moment | ZonedMoment", moment).as_datetime(),
-    )
+    moment = cast("Moment | ZonedMoment", given[0])
+    zone, value = context.asker.server.time_zone(str(given[1])), moment.as_datetime()
     local = value if isinstance(moment, ZonedMoment) else value.replace(tzinfo=zone)
     return ZonedMoment.of(local.astimezone(dt.UTC).astimezone(zone), moment.ticks % 10)
 
@@ -230,6 +243,8 @@ FUNCTIONS: Mapping[str, tuple[SqlType, _Function]] = MappingProxyType(
         "SERVERPROPERTY": (_VARIANT, _server_property),
         "DATABASEPROPERTYEX": (_VARIANT, _database_property),
         "OBJECT_ID": (_INT, _object_id),
+        "OBJECT_SCHEMA_NAME": (_NAME, _object_part(0)),
+        "OBJECT_NAME": (_NAME, _object_part(1)),
         "SYSDATETIMEOFFSET": (sql_type("datetimeoffset"), _zoned),
         "SYSDATETIME": (sql_type("datetime2"), _local),
         "SYSUTCDATETIME": (sql_type("datetime2"), _utc),

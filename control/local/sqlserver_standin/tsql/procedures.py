@@ -1,13 +1,16 @@
 """Procedures of the server: those of change data capture, and what drivers call by themselves."""
 
 import datetime as dt
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from wrackline.control.local.sqlserver_standin.model import driver_catalogue
 from wrackline.control.local.sqlserver_standin.model.catalogue import system_source
 from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
 from wrackline.control.local.sqlserver_standin.model.relations import plain_source
+from wrackline.control.local.sqlserver_standin.tsql.compiling import matches
 from wrackline.control.local.sqlserver_standin.tsql.queries import QueryRows
 from wrackline.control.local.sqlserver_standin.tsql.reading.word_reader import listed_names
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
@@ -166,6 +169,28 @@ def _reset(session: "SqlSession", _database: ModelDatabase, _named: _Named) -> S
     return ()
 
 
+def _for_drivers(
+    declaration: str, rows: Callable[[ModelDatabase, driver_catalogue.Matches, driver_catalogue.Matches], Any]
+) -> "_Run":
+    """Make a procedure that describes tables whose names match patterns."""
+
+    def run(session: "SqlSession", database: ModelDatabase, named: _Named) -> Sequence[Any]:
+        asked = session.entered(str(named["table_qualifier"])) if named.get("table_qualifier") else database
+        name, schema = (_pattern(named.get(key)) for key in ("table_name", "table_owner"))
+        columns = plain_source(declaration, []).columns
+        found = [
+            tuple(fitted(column.of, cell) for column, cell in zip(columns, row, strict=True))
+            for row in rows(asked, name, schema)
+        ]
+        return (QueryRows(columns, found),)
+
+    return run
+
+
+def _pattern(text: Cell) -> driver_catalogue.Matches:
+    return lambda name: text is None or matches(str(text), name, re.IGNORECASE)
+
+
 def _text(value: Cell) -> str | None:
     return None if value is None else str(value)
 
@@ -182,6 +207,7 @@ _LIMITS = {
     "threshold": "",
 }
 _OF_JOB = {"capture": ("maxtrans", "maxscans", "pollinginterval"), "cleanup": ("retention", "threshold")}
+_DRIVERS = ("table_name", "table_owner", "table_qualifier")
 _PROCEDURES: Mapping[str, tuple[tuple[str, ...], bool, _Run]] = MappingProxyType(
     {
         "sp_cdc_enable_db": ((), True, _enable_db),
@@ -199,6 +225,17 @@ _PROCEDURES: Mapping[str, tuple[tuple[str, ...], bool, _Run]] = MappingProxyType
         "sp_cdc_stop_job": (("job_type",), True, _stop_job),
         "sp_cdc_scan": (("maxtrans", "maxscans", "continuous", "pollinginterval"), True, _scan),
         "sp_cdc_help_jobs": ((), True, _help_jobs),
+        "sp_tables": (
+            (*_DRIVERS, "table_type", "fusepattern"),
+            False,
+            _for_drivers(driver_catalogue.TABLES, driver_catalogue.tables),
+        ),
+        "sp_pkeys": (_DRIVERS, False, _for_drivers(driver_catalogue.KEYS, driver_catalogue.keys)),
+        "sp_columns_100": (
+            (*_DRIVERS, "column_name", "namescope", "odbcver"),
+            False,
+            _for_drivers(driver_catalogue.COLUMNS, driver_catalogue.columns),
+        ),
         "sp_rename": (("objname", "newname", "objtype"), True, _rename),
         "sp_reset_connection": ((), False, _reset),
     }

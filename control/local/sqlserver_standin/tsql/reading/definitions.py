@@ -38,7 +38,10 @@ class DefinitionReader:
         raise self._words.wrong()
 
     def _table(self) -> TableDefinition:
-        name = self._words.parts()
+        return self.columns(self._words.parts())
+
+    def columns(self, name: tuple[str, ...] = ()) -> TableDefinition:
+        """Read what stands in the brackets of a table's definition."""
         columns: list[tuple[str, str]] = []
         key: list[str] = []
         unique: list[str] = []

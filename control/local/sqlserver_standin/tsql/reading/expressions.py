@@ -13,6 +13,7 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Membership,
     NamedColumn,
     Operation,
+    RowNumber,
     Subquery,
     Variable,
 )
@@ -187,6 +188,24 @@ class ExpressionReader:
         self._words.need("END")
         return Choice(tuple(branches), otherwise)
 
+    def _row_number(self) -> RowNumber:
+        self._words.need("OVER", "(")
+        partition = self.listed(self.expression) if self._words.skip("PARTITION", "BY") else ()
+        self._words.need("ORDER", "BY")
+        order = self.ordered()
+        self._words.need(")")
+        return RowNumber(partition, order)
+
+    def ordered(self) -> tuple[tuple[Expression, bool], ...]:
+        """Take what stands behind ORDER BY: expressions, and whether each descends."""
+        found = []
+        while True:
+            value, descends = self.expression(), self._words.skip("DESC")
+            self._words.skip("ASC")
+            found.append((value, descends))
+            if not self._words.skip(","):
+                return tuple(found)
+
     def _named(self) -> Expression:
         parts = self._words.parts()
         if not self._words.skip("("):
@@ -196,7 +215,7 @@ class ExpressionReader:
             self._words.need(")")
             return FunctionCall(name, (), star=True)
         if self._words.skip(")"):
-            return FunctionCall(name, ())
+            return self._row_number() if name == "ROW_NUMBER" else FunctionCall(name, ())
         if name in {"DATEPART", "DATEADD", "DATEDIFF", "DATEDIFF_BIG"}:  # the first argument is a keyword
             first: tuple[Expression, ...] = (Constant(self._words.name().lower()),)
             arguments = first + (self.listed(self.expression) if self._words.skip(",") else ())

@@ -38,6 +38,14 @@ class FunctionCall:
 
 
 @dataclass(frozen=True, slots=True)
+class RowNumber:
+    """ROW_NUMBER: the number of a row among those with the same values, in an order."""
+
+    partition: tuple["Expression", ...]
+    order: tuple[tuple["Expression", bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Conversion:
     """CAST or CONVERT."""
 
@@ -91,6 +99,7 @@ Expression = (
     | NamedColumn
     | Variable
     | FunctionCall
+    | RowNumber
     | Conversion
     | Collated
     | Operation
@@ -209,6 +218,22 @@ class ProcedureCall:
 
 
 @dataclass(frozen=True, slots=True)
+class TableVariable:
+    """DECLARE of a table: its columns with their declarations."""
+
+    name: str
+    columns: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """INSERT of what a procedure gives, into a table variable."""
+
+    name: str
+    call: ProcedureCall
+
+
+@dataclass(frozen=True, slots=True)
 class Conditional:
     """IF; a block is several statements."""
 
@@ -290,5 +315,7 @@ Statement = (
     | Using
     | ProcedureCall
     | Conditional
+    | TableVariable
+    | Filling
     | Definition
 )
