@@ -4,7 +4,9 @@ Which fault is meant is in each test: the issue or pull request of the project t
 """
 
 import datetime as dt
+import gc
 import json
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -63,9 +65,16 @@ def steps_until(world: SqlServerWorld, stream: LogStream, kind: type[Step]) -> l
 
 
 def move_all(world: SqlServerWorld, count: int) -> str:
-    """Let one statement change all keys: the server logs all deletes, then all inserts."""
+    """Let one statement change all keys, and another one key: of the first come all deletes, then all inserts.
+
+    The two rows of the second have one seqval.
+    """
     world.commit(first(world), *(row("a", number) for number in range(count)))
-    world.run(first(world), "UPDATE [public].orders SET number = number + 1;")
+    world.run(
+        first(world),
+        "BEGIN TRANSACTION; UPDATE [public].orders SET number = number + 1;"
+        f" UPDATE [public].orders SET number = 0 WHERE number = {count}; COMMIT TRANSACTION;",
+    )
     database = world.database(first(world))
     database.scan()
     return lsn_text(database.job().mapping[-1].start_lsn)
@@ -81,6 +90,8 @@ def test_a_statement_that_moves_all_keys_loses_none(make: Make) -> None:
     assert seen == [
         *(("d", ("a", number)) for number in range(30)),
         *(("c", ("a", number)) for number in range(1, 31)),
+        ("d", ("a", 30)),
+        ("c", ("a", 0)),
     ]
 
 
@@ -96,7 +107,7 @@ def test_a_resume_behind_any_row_of_a_statement_has_the_rest_byte_for_byte(
     start = places(read_batches(world, stream, lambda steps: bool(places(steps)))[0].steps)[-1]
     moved = move_all(world, 4)
     whole = [step for step in read(world, stream, moved) if isinstance(step, Rows)]
-    assert [len(step.rows) for step in whole] == [1] * 12
+    assert [len(step.rows) for step in whole] == [1] * 14
     stream.close()
     for place in (start, *(step.upto for step in whole)):
         again = open_stream(world, first(world), json.loads(json.dumps(place.saved())))
@@ -185,7 +196,9 @@ def test_a_cleanup_that_overtook_the_reader_is_loud(make: Make) -> None:
 def test_a_cleanup_between_the_pages_and_their_proof_is_loud(make: Make) -> None:
     world = make(**{"poll.interval.ms": "60000"})
     stream, database = open_stream(world, first(world)), world.database(first(world))
-    read(world, stream, world.commit(first(world), row("a", 1)))
+    name = world.commit(first(world), row("a", 1))
+    stream.ask()
+    read(world, stream, name)
     for number in (2, 3, 4):
         world.commit(first(world), row("a", number))
         world.model.advance(minutes=60)
@@ -332,3 +345,23 @@ def test_a_delete_finds_the_signal_table_and_that_readers_are_not_shown(make: Ma
     )
     with pytest.raises(OperatorNeeded, match="does not show who reads"):
         source.log_reader(first(world))
+
+
+def test_a_signal_table_that_is_not_captured_is_refused_instead_of_waiting_for_its_marks(make: Make) -> None:
+    world = make()
+    world.database(first(world)).disable_table("public_signals")
+    with pytest.raises(OperatorNeeded) as caught:
+        open_stream(world, first(world))
+    assert caught.value.code == "sqlserver.not_captured"
+    assert "@source_name = N'signals'" in caught.value.hint
+
+
+def test_a_stream_that_is_dropped_ends_its_thread(make: Make) -> None:
+    world = make()
+    stream = open_stream(world, first(world))
+    read(world, stream, world.commit(first(world), row("a", 1)))
+    (thread,) = [one for one in threading.enumerate() if one.name == "change tables"]
+    del stream
+    gc.collect()
+    thread.join(30)
+    assert not thread.is_alive()

@@ -37,13 +37,14 @@ from wrackline.producers.sources.sqlserver.discover.discover import (
     SqlServerCatalogue,
     SqlServerShapes,
 )
+from wrackline.producers.sources.sqlserver.follow.capture_instances import enable_sql
 from wrackline.producers.sources.sqlserver.follow.continuity import (
     FIRST_EPOCH,
     LOST,
     DatabaseState,
     resume_position,
 )
-from wrackline.producers.sources.sqlserver.follow.handover import CLEANED_AWAY
+from wrackline.producers.sources.sqlserver.follow.handover import CLEANED_AWAY, NOT_CAPTURED
 from wrackline.producers.sources.sqlserver.follow.instance_tracker import InstanceTracker
 from wrackline.producers.sources.sqlserver.heartbeat import SqlServerHeartbeat
 from wrackline.producers.sources.sqlserver.log.lsn import ZERO, lsn_text, previous_lsn
@@ -63,7 +64,7 @@ from wrackline.producers.sources.sqlserver.session.server import (
     edition_of,
     refuse_uncaptured,
 )
-from wrackline.producers.sources.sqlserver.stream import NoCatalogueWatch, SqlServerLogWire, SqlServerStream
+from wrackline.producers.sources.sqlserver.stream import FetcherWatch, SqlServerLogWire, SqlServerStream
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
 from wrackline.schemas import versions
 from wrackline.schemas.errors import WracklineError
@@ -151,12 +152,12 @@ class SqlServerDatabase:
                 session.close()
                 raise error
             decoder.leave_out(table, error)
-        if saved is None:
+        if saved is None or _is_fresh(saved):
             decoder.say()  # or after a fault before the first commit we would begin at a later end
         reader = self._round_reader(session, start, following, reads, counted=labels.counted)
         fetcher = LogFetcher(reader, session.close, self._settings.integer("poll.interval.ms") / 1000)
         wire = SqlServerLogWire(fetcher, decoder, self._around.monotonic, reader.rotator.confirm)
-        return self._opened.keep_stream(PolledStream(wire, NoCatalogueWatch(), self._around.monotonic))
+        return self._opened.keep_stream(PolledStream(wire, FetcherWatch(fetcher), self._around.monotonic))
 
     def reader(self, server: str) -> SqlServerReader:
         """Open a connection for chunks."""
@@ -205,7 +206,11 @@ class SqlServerDatabase:
 
     def resumable(self, saved: Saved) -> None:
         """Raise unless the log still reaches back to this position."""
-        captured = self._selection.captures((), ())
+        ours, chosen = self._signal_table(), self._selection.captures((), ())
+
+        def captured(table: TableId) -> bool:
+            return table == ours or chosen(table)
+
         with OpenedSession(self._server.connect()) as session:
             following, start = self._begin(session, saved, captured, self._mark_settings())
             for _, error in following.lost(start.instances, start.passed):
@@ -239,6 +244,9 @@ class SqlServerDatabase:
         look, unnumbered = self._look_over(session)
         following = follow(look, unnumbered, reads)
         self._refuse_silence(session, following, marks)
+        followed = {facts.id for facts in following.tables.values()}
+        if marks.table is not None and marks.table not in followed:  # a mark would never come back
+            raise NOT_CAPTURED(table=marks.table, statement=enable_sql(marks.table))
         fresh = saved is None or _is_fresh(saved)
         position = None if saved is None or fresh else position_of(saved)
         ((bounds,),) = ask_values(

@@ -22,8 +22,11 @@ SqlServerStream: TypeAlias = PolledStream[None]
 _LONG_S: Final = 3600.0
 
 
-class NoCatalogueWatch:
-    """Looks at nothing: pieces of the log bring the catalogue with them."""
+class FetcherWatch:
+    """Ends the thread of a stream that is dropped; pieces of the log bring the catalogue with them."""
+
+    def __init__(self, fetcher: LogFetcher) -> None:
+        self._fetcher = fetcher
 
     def start(self, ready: Callable[[], None]) -> None:
         """Do nothing."""
@@ -32,10 +35,11 @@ class NoCatalogueWatch:
         """Return nothing."""
 
     def stop(self) -> None:
-        """Do nothing."""
+        """Let the thread end, without waiting."""
+        self._fetcher.stop()
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing: the wire ends the thread."""
 
 
 class SqlServerLogWire:

@@ -90,6 +90,8 @@ class LogFetcher:
                 self._rest(piece)
         except Exception as error:  # noqa: BLE001 - the stream's thread raises it
             self._fail(error)
+        finally:
+            self._end()
 
     def _fail(self, error: Exception) -> None:
         with self._lock:

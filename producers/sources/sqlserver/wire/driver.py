@@ -45,7 +45,7 @@ INSTANCE_UNKNOWN = define(
     "sqlserver.instance_unknown",
     OperatorNeeded,
     "the SQL Server Browser on {host} knows no instance {instance} that accepts TCP",
-    hint="start SQL Server Browser (UDP port 1434), or name the port instead: database.port = ...",
+    hint="start SQL Server Browser (UDP port 1434), or name the port instead: database.port = 1433",
     connects=True,
 )
 
