@@ -15,6 +15,7 @@ from wrackline.control.plane.column_support import LOSSES
 from wrackline.producers.sources.mysql.discover import types as mysql
 from wrackline.producers.sources.postgres.discover import types as postgres
 from wrackline.producers.sources.postgres.discover.types import PgType
+from wrackline.producers.sources.sqlserver.discover import types as sqlserver
 from wrackline.schemas.tables.types import FORMS, MOST_DIGITS, ColumnType, Kind, spark_type
 
 _HEAD = """\
@@ -89,6 +90,8 @@ def page() -> str:
         _table(("type", "kind", "Spark"), _postgres()),
         "## MySQL and MariaDB\n",
         _table(("type", "kind", "Spark"), _mysql()),
+        "## SQL Server\n",
+        _table(("type", "kind", "Spark"), _sqlserver()),
         _LOSSES_HEAD,
         _table(("kind", "Iceberg", "Delta", "PostgreSQL"), _losses()),
         _WHY.format(most=MOST_DIGITS),
@@ -150,6 +153,14 @@ def _mysql() -> Iterable[Sequence[str]]:
     }
     for text, written in shown.items():
         yield _line(text, mysql.column_type(mysql.parse(written), column=text))
+
+
+def _sqlserver() -> Iterable[Sequence[str]]:
+    exact = {"decimal", "numeric"}
+    for name in sorted(sqlserver.KNOWN):
+        text = f"{name}(p,s)" if name in exact else name
+        shown = sqlserver.of_catalogue(name, 1, 10, 2)
+        yield _line(text, sqlserver.column_type(shown, column=text))
 
 
 def _line(text: str, column_type: ColumnType) -> Sequence[str]:

@@ -15,6 +15,7 @@ class UncapturedReason(Enum):
     FILTERS = "left out by the filters"
     NO_GRANT = "not granted"
     UNLOGGED = "unlogged"
+    NO_CAPTURE = "without change data capture"
 
 
 def name_some(names: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ database.
     lent_connection.py   the catalogue's connection, for one caller at a time
     open_handles.py      closes the streams and readers that are left open
     polled_stream.py     the loop of a stream: read, look, take, wait
+    database_topics.py   whether tables of several databases would share a topic
     wakeup.py            wakes a thread that waits for a socket
     notice_throttle.py   reports what anybody can cause, at most once a minute
     preflight/           probes, and findings about tables and columns

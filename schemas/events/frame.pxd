@@ -7,6 +7,7 @@ cdef class Frame:
     cdef bint placed
     cdef public long long place
     cdef public long long row
+    cdef public bytes spot
     cdef public long long total
     cdef public long long of_table
     cdef bytes skipped

@@ -76,6 +76,7 @@ class Placed(NamedTuple):
 
     lead | opening place "] | between | place | behind      the place also as a text that begins so
     lead | place            | between | row   | behind      without such a text
+    lead | spot             | between | row   | behind      the place as the decoder writes it
     """
 
     lead: bytes
@@ -107,6 +108,7 @@ class Frame:
         self.placed = not isinstance(source, bytes)
         self.source, self.between, self.behind, self.opening = placed.lead, placed[1], placed[2], placed[3]
         self.place = self.row = 0  # of the event that is written next
+        self.spot = b""  # its place where that is not a number: at most 50 bytes of Avro
         self.chunk = b"\x00" if chunk is None else b"\x02" + avro_text(chunk)
         moment = moments(None if ts_ms is None else ts_ms * 1000)
         self.transaction = b"\x00" if transaction is None else b"\x02" + avro_text(transaction)
@@ -174,6 +176,10 @@ class Frame:
 
         Places of one transaction share most of their digits, so all but six are kept as text.
         """
+        if self.spot:
+            at = put_raw(out, at, limit, self.spot, 0, len(self.spot))
+            at = put_raw(out, at, limit, self.between, 0, len(self.between))
+            return put_long(out, at, self.row)
         if not self.opening:
             at = put_raw(out, put_long(out, at, self.place), limit, self.between, 0, len(self.between))
             return put_long(out, at, self.row)

@@ -24,7 +24,7 @@ from wrackline.producers.contract.steps import Commit, Rows, Saved, Step
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.language.findings import Severity
 from wrackline.schemas.tables.table import SourcePartition
-from wrackline.testing.sources.log_suite import BIG, LogPromises, row
+from wrackline.testing.sources.log_suite import BIG, LogPromises, row, truncated
 from wrackline.testing.sources.reading import (
     committed,
     events,
@@ -293,7 +293,9 @@ class WholePromises:
         stream = open_stream(world, partition)
         held: set[tuple[str, int]] = set()
         names = [
-            world.commit(partition, *(any_change(chance, held) for _ in range(chance.randint(1, 4))))
+            world.commit(
+                partition, *(any_change(chance, held, truncated(world)) for _ in range(chance.randint(1, 4)))
+            )
             for _ in range(60)
         ]
         rows: dict[tuple[object, ...], Stored] = {}
@@ -437,7 +439,9 @@ class SourceSuite(
     """Everything that a source promises."""
 
 
-def any_change(chance: random.Random, held: set[tuple[str, int]]) -> SourceChange:
+def any_change(
+    chance: random.Random, held: set[tuple[str, int]], emptying: Sequence[Truncated]
+) -> SourceChange:
     """A change that the rows which are there allow, and what it makes of their keys."""
     free = [key for key in GRID if key not in held]
     kind = chance.choice(["insert", "insert", "update", "update", "big", "move", "delete", "truncate"])
@@ -447,9 +451,9 @@ def any_change(chance: random.Random, held: set[tuple[str, int]]) -> SourceChang
         held.add(new)
         return row(*new, label, BIG if chance.random() < 0.8 else None)
     key = chance.choice(sorted(held))
-    if kind == "truncate" and chance.random() < 0.3:
+    if kind == "truncate" and chance.random() < 0.3 and emptying:
         held.clear()
-        return Truncated()
+        return emptying[0]
     if kind == "delete":
         held.remove(key)
         return Delete(key)

@@ -25,6 +25,7 @@ from wrackline.producers.sources.postgres.rows import messages
 from wrackline.producers.sources.postgres.rows.rows import PgRowDecoder as PostgresRows
 from wrackline.producers.sources.sqlserver.discover.types import WireType, column_type, of_wire
 from wrackline.producers.sources.sqlserver.rows.cell_values import reader_of
+from wrackline.producers.sources.sqlserver.wire.token_reader import TdsBatch, TdsReader
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.events.frame import Frame
 from wrackline.schemas.events.projection import project_all
@@ -137,6 +138,32 @@ def sqlserver_cell(data: bytes) -> None:
             form_of(column)(reader_of(wire_type, column)(data[3:]))
 
 
+def sqlserver_tokens(data: bytes) -> None:
+    """How the bytes come, then an answer: its tokens in packets of ours, and packets as they are."""
+    size, at_once = 9 + data[0], 1 + data[1] % 7
+    joined = b"".join(
+        b"\4" + bytes([at + size - 8 >= len(data)]) + (len(body) + 8).to_bytes(2, "big") + bytes(4) + body
+        for at in range(2, len(data), size - 8)
+        if (body := data[at : at + size - 8])
+    )
+    for given in (joined, data[2:]):
+        with suppress(WracklineError):
+            _read_answer(given, size + data[1], at_once)
+
+
+def _read_answer(given: bytes, piece: int, at_once: int) -> None:
+    reader, at = TdsReader(1 << 20), 0
+    while not reader.over:
+        found = reader.next(at_once)
+        if isinstance(found, TdsBatch):
+            for row in range(len(found)):
+                found.row(row)
+        elif found is None:
+            if at == len(given):
+                return
+            at = reader.feed(given, at, min(at + piece, len(given)))
+
+
 def signal(data: bytes) -> None:
     """A record of the topic of signals."""
     signals.parse_message(data, "f")
@@ -164,6 +191,7 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = MappingProxyType(
         "postgres-rows": postgres_rows,
         "postgres-cell": postgres_cell,
         "sqlserver-cell": sqlserver_cell,
+        "sqlserver-tokens": sqlserver_tokens,
         "signal": signal,
         "condition": condition,
         "reference": reference,

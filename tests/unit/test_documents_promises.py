@@ -77,8 +77,8 @@ def test_a_module_that_a_page_puts_on_the_path_is_imported_by_the_product(page: 
 
 
 def test_a_module_that_only_tests_import_would_be_seen() -> None:
-    assert of_no_use("| 5 encode | `producers/rows/python_rows.py`, `schemas/events/frame.py` | x |") == {
-        "producers/rows/python_rows.py"
+    assert of_no_use("| 5 encode | `producers/rows/nobody.py`, `schemas/events/frame.py` | x |") == {
+        "producers/rows/nobody.py"
     }
 
 

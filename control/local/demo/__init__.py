@@ -9,5 +9,6 @@ folder            the demo's folder
 paste_lines       commands to paste into another terminal
 terminal_picture  draws the end of a demo for a page
 warehouse_query   a query over the finished warehouse
+standin_query     a statement for the stand-in
 parts/, shops/    what runs; the shop on each database
 """

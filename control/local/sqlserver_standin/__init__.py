@@ -16,5 +16,6 @@ It is not a SQL Server: what it does was written from public documents, and no r
 it. Decision 42 says which document each rule follows, and which statements it knows.
 
 wire/    TDS as bytes model/   databases, tables, transactions, the capture job; deterministic tsql/
-statements, read and run over the model front/   sockets, TLS, clients
+statements, read and run over the model front/   sockets, TLS, clients agent   time and jobs that run by
+themselves __main__   the stand-in as a process
 """

@@ -7,4 +7,5 @@ In: a folder.  Out: running servers with their addresses.
     containers   the same servers in containers
     kafka, registry, postgres            one server each
     binlog_server, mariadb, mysql        the MySQL family, and its two editions
+    sqlserver_standin                    a stand-in for SQL Server, which is not one
 """

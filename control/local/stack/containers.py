@@ -13,8 +13,15 @@ from testcontainers.core.container import DockerContainer
 
 from wrackline.control.local.processes.ports import choose
 from wrackline.control.local.processes.process import wait_until
-from wrackline.control.local.stack import binlog_server, kafka, postgres, registry
-from wrackline.control.local.stack.servers import HOST, Broker, MysqlServer, PostgresServer, SchemaRegistry
+from wrackline.control.local.stack import binlog_server, kafka, postgres, registry, sqlserver_standin
+from wrackline.control.local.stack.servers import (
+    HOST,
+    Broker,
+    MysqlServer,
+    PostgresServer,
+    SchemaRegistry,
+    StandinServer,
+)
 from wrackline.schemas import versions
 
 _PATIENCE = 180.0  # seconds; an image makes its data at the first start
@@ -117,6 +124,10 @@ class ContainerMakers:
         """Make a MySQL server."""
         numbered = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"]
         return _mysql(folder, versions.MYSQL_IMAGE, {"MYSQL_ALLOW_EMPTY_PASSWORD": "1"}, numbered)
+
+    def sqlserver_standin(self, folder: Path) -> StandinServer:
+        """Make a stand-in for SQL Server, which is a process here too."""
+        return sqlserver_standin.server(folder)
 
 
 def _mysql(folder: Path, image: str, environment: Mapping[str, str], more: Sequence[str]) -> MysqlServer:

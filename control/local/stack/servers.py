@@ -169,6 +169,22 @@ class MysqlServer:
         return f"mysql://{self.user}@{self.host}:{self.port}"
 
 
+@dataclass(frozen=True, slots=True)
+class StandinServer:
+    """A stand-in for SQL Server, which forgets everything when it ends."""
+
+    process: Controls
+    port: int
+    user: str
+    password: str
+    host: str = HOST
+
+    @property
+    def address(self) -> str:
+        """The address as a URL."""
+        return f"sqlserver://{self.user}@{self.host}:{self.port}"
+
+
 class Makers(Protocol):
     """Makes each server, not yet started, in a folder of its own."""
 
@@ -190,4 +206,8 @@ class Makers(Protocol):
 
     def mysql(self, folder: Path) -> MysqlServer:
         """Make a MySQL server."""
+        ...
+
+    def sqlserver_standin(self, folder: Path) -> StandinServer:
+        """Make a stand-in for SQL Server."""
         ...

@@ -12,7 +12,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from wrackline.control.local.stack import binlog_server, kafka, mariadb, mysql, postgres, registry
+from wrackline.control.local.stack import (
+    binlog_server,
+    kafka,
+    mariadb,
+    mysql,
+    postgres,
+    registry,
+    sqlserver_standin,
+)
 from wrackline.control.local.stack.servers import (
     Broker,
     Makers,
@@ -20,6 +28,7 @@ from wrackline.control.local.stack.servers import (
     PostgresServer,
     SchemaRegistry,
     StackServer,
+    StandinServer,
 )
 
 POSTGRES_DEFAULT = 15
@@ -49,6 +58,10 @@ class LocalMakers:
     def mysql(self, folder: Path) -> MysqlServer:
         """Make a MySQL server."""
         return binlog_server.server(folder, mysql.pinned_mysql())
+
+    def sqlserver_standin(self, folder: Path) -> StandinServer:
+        """Make a stand-in for SQL Server."""
+        return sqlserver_standin.server(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +109,10 @@ class Stack:
     def mysql(self) -> MysqlServer:
         """Return the MySQL server, running."""
         return self._running("mysql", self._makers.mysql)
+
+    def sqlserver_standin(self) -> StandinServer:
+        """Return the stand-in for SQL Server, running."""
+        return self._running("sqlserver_standin", self._makers.sqlserver_standin)
 
     def state(self) -> list[ServerState]:
         """Return what was started, in that order."""

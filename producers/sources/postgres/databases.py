@@ -11,13 +11,13 @@ from wrackline.producers.contract.optional_parts import LogState, ServerObject, 
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
+from wrackline.producers.kit.database_topics import shared_topics
 from wrackline.producers.sources.postgres.chunks.chunks import PgReader
 from wrackline.producers.sources.postgres.chunks.marks import PgFence
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.producers.sources.postgres.stream import PgStream
 from wrackline.producers.sources.postgres.trials import PgTrials
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
-from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.language.findings import ColumnSupport, Finding
 from wrackline.schemas.pipelines.publication_settings import naming_of
 from wrackline.schemas.settings.settings_registry import Values
@@ -44,7 +44,8 @@ class PgDatabases:
 
     def __init__(self, settings: Values, around: Surroundings) -> None:
         names = settings.listed("database.names")
-        _refuse_same_topics(names, naming_of(settings))
+        if (why := shared_topics(names, naming_of(settings))) is not None:
+            raise SAME_TOPICS(why=why)
         own = [name for name in names if around.share is None or name in around.share]
         made = [PgSource(settings.replaced({"database.dbname": name}), around) for name in own]
         self._sources = {partition: source for source in made for partition in source.partitions()}
@@ -168,13 +169,3 @@ class PgDatabases:
             names = ", ".join(known.database for known in self._sources)
             raise NOT_NAMED(database=partition.database, names=names)
         return source
-
-
-def _refuse_same_topics(names: Sequence[str], naming: Naming) -> None:
-    if len(names) > 1 and naming.parts < 4:
-        raise SAME_TOPICS(why=f'topic.naming = "{naming.value}" leaves the database out')
-    seen: dict[str, str] = {}
-    for name in names:
-        other = seen.setdefault(naming.part(name).replace(".", "_"), name)  # Kafka takes both for one
-        if other != name:
-            raise SAME_TOPICS(why=f"{other} and {name} are written alike in a topic's name")

@@ -1,12 +1,23 @@
-"""SQL Server: change tables in their clustered order.  It is being built, and can't be chosen yet.
+"""SQL Server 2016 to 2022: change tables in their clustered order, chunks by SELECT.
 
-What needs no server is here.  What asks one, and the plug-in itself, come with the reader of the token
-stream.
+In: settings and a server.  Out: a source as `producers/contract/` has it.
 
-config    the settings
+plugin     what the folder offers
+source     the databases of a server as one source
+database   one database; puts the rooms together
+config     the settings
+stream     pieces of the log, polled
+decode     changes into steps
+resolver   what the decoder gets from outside
+heartbeat  the user's query, now and then
 
-connect/  names in SQL, errors                  discover/  types, collations
-log/      places, pages, their order            rows/      a row's cells
-follow/   which capture instance is read        chunks/    existing rows, marks
-check/    the preflight
+connect/   names in SQL, errors                  session/   sessions with our options
+wire/      TDS                                   discover/  the catalogue, types, collations
+log/       places, pages, their order            poll/      round trips, the thread that makes them
+rows/      rows to Avro                          follow/    which capture instance is read
+chunks/    existing rows, marks                  check/     the preflight
 """
+
+from wrackline.producers.sources.sqlserver.plugin import PLUGIN
+
+__all__ = ["PLUGIN"]

@@ -91,6 +91,28 @@ _SERVER = (
     ),
 )
 
+_WAITING = (
+    Setting(
+        "driver.loginTimeout",
+        SettingKind.INT,
+        "How many seconds the server may be silent while we connect and log in.",
+        "30",
+        LOW,
+        GROUP,
+        validator=between(1, 600),
+    ),
+    Setting(
+        "driver.socketTimeout",
+        SettingKind.INT,
+        "How many milliseconds the server may be silent within an answer, such as while it sorts; behind that"
+        " the connection counts as lost.",
+        "600000",
+        LOW,
+        GROUP,
+        validator=between(1000, 86_400_000),
+    ),
+)
+
 _TLS = (
     Setting(
         "driver.encrypt",
@@ -193,6 +215,7 @@ _READING = (
 SETTINGS = Declared(
     settings=(
         *_SERVER,
+        *_WAITING,
         *_TLS,
         *_READING,
         action_query(GROUP),

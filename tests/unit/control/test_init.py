@@ -375,7 +375,7 @@ def test_on_a_terminal_it_asks_and_asks_again(tmp_path: Path) -> None:
     assert settings(file)["source"]["database"]["sslmode"] == "require"
     assert settings(file)["topic"]["prefix"] == "shop", "the database's name is offered"
     assert said.index("connector.class") < said.index("database.hostname") < said.index("topic.prefix")
-    assert "One of: mariadb, mysql, postgres." in said
+    assert "One of: mariadb, mysql, postgres, sqlserver." in said
     assert "Press Enter to copy all tables" in said
     assert "Press Enter for none: the pipeline then ends in Kafka." in said
     assert said.rstrip().endswith(f"next: wrackline check {file}")

@@ -287,7 +287,7 @@ def test_targets_are_listed_for_those_who_ask_for_them(client: Client, install: 
     install("broken-conch", "import a_driver_that_nobody_has", {"source": "conch"})
     sources = client.ask("GET", "/connector-plugins")[1]
     assert [(one["class"], one["type"]) for one in sources] == [
-        (kind, "source") for kind in ("mariadb", "mysql", "postgres")
+        (kind, "source") for kind in ("mariadb", "mysql", "postgres", "sqlserver")
     ]
     assert client.ask("GET", "/connector-plugins?type=source")[1] == sources
     targets = client.ask("GET", "/connector-plugins?type=target")[1]

@@ -40,7 +40,7 @@ DECLARING = {
 CODE = "settings.not_yet"
 FOLDERS = "schemas", "producers", "consumers", "control"
 READERS = {"text", "flag", "integer", "number", "listed", "secret", "below", "family", "get"}
-FUNCTIONS = {"compile_list", "_column_list", "_texts", "_file"}  # of the values and a name
+FUNCTIONS = {"compile_list", "_column_list", "_texts", "_file", "_named"}  # of the values and a name
 # handed on in a table or as a part of other names: where
 HANDED_ON = {
     "schemas/settings/filters.py": (

@@ -86,3 +86,25 @@ def test_a_server_that_runs_by_itself_captures_at_each_tick() -> None:
     assert [row.cells for row in instance.rows] == [(1,)]
     server.tick(server.now + dt.timedelta(minutes=5))
     assert [row.transaction == b"\0" for row in database.job().mapping] == [False, True]
+
+
+def test_a_default_is_for_rows_that_name_no_value() -> None:
+    server = ModelServer()
+    server.create_login("sa", "s", administrator=True)
+    server.create_database("shop")
+    ask = session(server)
+    outcomes(
+        ask,
+        "CREATE TABLE t (id int PRIMARY KEY, a int NOT NULL CONSTRAINT one DEFAULT ((1)), b nvarchar(5));"
+        " INSERT INTO t (id) VALUES (1); ALTER TABLE t ADD c varchar(5) NOT NULL DEFAULT 'x';"
+        " ALTER TABLE t ADD d int NULL DEFAULT 2;"
+        " ALTER TABLE t ADD e int NULL CONSTRAINT e DEFAULT (3) WITH VALUES;"
+        " INSERT INTO t (id, a) VALUES (2, 5); INSERT INTO t (id, d) VALUES (3, NULL);",
+    )
+    assert rows(ask, "SELECT * FROM t") == [
+        (1, 1, None, "x", None, 3),
+        (2, 5, None, "x", 2, 3),
+        (3, 1, None, "x", None, 3),
+    ]
+    with pytest.raises(ServerError, match="4901"):
+        outcomes(ask, "ALTER TABLE t ADD f int NOT NULL;")

@@ -373,3 +373,25 @@ def test_without_a_count_a_statement_says_only_that_it_ended() -> None:
     one = shop()
     text = "INSERT INTO orders (id) VALUES (1)"
     assert outcomes(session(one.server), f"SET NOCOUNT ON; {text}")[-1] == RowCount(None, 0xC3)
+
+
+def test_rows_are_numbered_among_those_with_the_same_values() -> None:
+    """As Debezium asks which of two capture instances with one start is the newer."""
+    one = written(1)
+    one.server.advance(seconds=1)
+    later = one.database.enable_table("dbo.orders", instance="later")
+    later.start_lsn = one.instance.start_lsn
+    text = (
+        "WITH ordered AS (SELECT ROW_NUMBER() OVER (PARTITION BY ct.source_object_id, ct.start_lsn ORDER BY"
+        " ct.create_date DESC) AS at, ct.* FROM [shop].cdc.change_tables AS ct WHERE ct.start_lsn <= @lsn)"
+        " SELECT OBJECT_SCHEMA_NAME(source_object_id, DB_ID(@db)), OBJECT_NAME(source_object_id, DB_ID(@db)),"
+        " capture_instance, at FROM ordered"
+    )
+    given = {"lsn": (LSN, b"\xff" * 10), "db": ("nvarchar(9)", "shop")}
+    ask = session(one.server, database="master")
+    assert sorted(rows(ask, text, **given)) == [
+        ("dbo", "orders", "dbo_orders", 2),
+        ("dbo", "orders", "later", 1),
+    ]
+    assert rows(ask, text + " WHERE at = 1", **given) == [("dbo", "orders", "later", 1)]
+    assert rows(ask, f"SELECT OBJECT_NAME({later.object_id}, DB_ID('shop'))") == [("later_CT",)]

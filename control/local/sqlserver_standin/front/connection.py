@@ -94,7 +94,8 @@ class ClientConnection:
             raise Gone
         asked = wanted(read_prelogin(first.body))
         both = Encryption.NOT_SUPPORTED if self._strict else agreed(asked, self._options.encryption)
-        said = Encryption.REQUIRED if both is None else both
+        refusal = Encryption.REQUIRED if asked is Encryption.NOT_SUPPORTED else Encryption.NOT_SUPPORTED
+        said = refusal if both is None else both
         for packet in cut(MessageKind.ANSWER, print_prelogin(said, VERSION)):
             self._transport.send(packet)
         if both is None:

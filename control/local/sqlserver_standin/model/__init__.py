@@ -10,4 +10,6 @@ server          databases, users, time, planned faults
 relations       tables and change tables as what a query reads
 catalogue       system tables
 system_columns  the columns of system tables
+driver_catalogue  what drivers ask for by procedures
+type_numbers    types as system tables describe them
 """

@@ -174,6 +174,17 @@ class LoggedDdl:
     drops: bool = False
 
 
+class JobLimits(NamedTuple):
+    """How much the capture job does between two waits."""
+
+    max_transactions: int = 500
+    max_scans: int = 10
+    polling_s: int = 5
+
+
+_DEFAULTS = JobLimits()
+
+
 @dataclass(slots=True)
 class CaptureJob:
     """What the capture job and the clean-up job know and have written."""
@@ -186,10 +197,17 @@ class CaptureJob:
     """Whether the agent is started; a scan of a job that is not does nothing."""
     behind: int = 0
     """How many of the newest transactions a scan leaves in the log."""
-    max_transactions: int = 500
+    limits: JobLimits = _DEFAULTS
+    """What the capture job runs with."""
+    configured: JobLimits = _DEFAULTS
+    """What it will run with when it is started again."""
     retention: dt.timedelta = dt.timedelta(minutes=4320)
     scanned: bytes = ZERO
     empty_scans: int = 0
+
+    def start(self) -> None:
+        """Start the job, with what it is configured to."""
+        self.runs, self.limits = True, self.configured
 
     def scan(self, most: int | None = None, late: Collection[str] = ()) -> int:
         """Read the log's next transactions, return how many had rows; rows of `late` come a scan later."""
@@ -200,7 +218,7 @@ class CaptureJob:
                 insort(instance.rows, row)
             instance.held_back.clear()
         left = sum(isinstance(one, LoggedTransaction) for one in self.log) - self.behind
-        left = min(left, self.max_transactions if most is None else most)
+        left = min(left, self.limits.max_transactions if most is None else most)
         read = captured = 0
         for item in self.log:
             if isinstance(item, LoggedTransaction):

@@ -3,21 +3,21 @@
 Only what a reader of changes asks for is here; a name that is missing is an invalid object, as on a server.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from wrackline.control.local.sqlserver_standin.model.capture import CaptureInstance
 from wrackline.control.local.sqlserver_standin.model.database import Grant, ModelDatabase
 from wrackline.control.local.sqlserver_standin.model.log_numbers import as_number, as_text
-from wrackline.control.local.sqlserver_standin.model.relations import RowSource, plain_source
+from wrackline.control.local.sqlserver_standin.model.relations import RowSource, change_source, plain_source
 from wrackline.control.local.sqlserver_standin.model.server import ModelServer
 from wrackline.control.local.sqlserver_standin.model.system_columns import COLUMNS
 from wrackline.control.local.sqlserver_standin.model.tables import Cells
 from wrackline.control.local.sqlserver_standin.model.transactions import ModelTransaction
+from wrackline.control.local.sqlserver_standin.model.type_numbers import TYPE_NUMBERS, type_columns
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
-from wrackline.control.local.sqlserver_standin.wire.sql_types import MAX, SqlType, sql_type
-from wrackline.control.local.sqlserver_standin.wire.values import codec_of
+from wrackline.control.local.sqlserver_standin.wire.sql_types import CLR, sql_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ def _databases(asker: Asker) -> Iterator[Cells]:
             ),
             *(one.cdc is not None, one.read_committed_snapshot, snapshots, "ON" if snapshots else "OFF"),
             *(160, one.read_only, 1, "FULL"),
+            *((None, None) if one.group is None else (asker.server.replica, one.identity("group"))),
         )
 
 
@@ -67,117 +68,46 @@ def _recovery(asker: Asker) -> Iterator[Cells]:
 
 
 def _tables(asker: Asker) -> Iterator[Cells]:
+    schemas = asker.database.schemas
     for one in asker.database.tables.values():
-        schema = 1 if one.schema == "dbo" else 5
-        yield (one.name, one.object_id, schema, "U ", "USER_TABLE", False, asker.database.captures(one))
+        captured = asker.database.captures(one)
+        yield (one.name, one.object_id, schemas[one.schema], "U ", "USER_TABLE", False, captured)
+    for instance in _instances(asker):
+        yield (instance.change_table, instance.object_id, schemas["cdc"], "U ", "USER_TABLE", True, False)
+
+
+def _instances(asker: Asker) -> Iterable[CaptureInstance]:
+    return () if asker.database.cdc is None else asker.database.cdc.instances.values()
 
 
 def _schemas(asker: Asker) -> Iterator[Cells]:
-    yield ("dbo", 1)
-    if asker.database.cdc is not None:
-        yield ("cdc", 6)
-    if any(one.schema != "dbo" for one in asker.database.tables.values()):
-        yield (next(one.schema for one in asker.database.tables.values() if one.schema != "dbo"), 5)
-
-
-def _length(of: SqlType) -> int:
-    if of.size == MAX or of.is_long:
-        return -1
-    wide = 2 if codec_of(of) == "utf-16-le" else 1
-    return (
-        of.size * wide
-        if of.size
-        else {"int": 4, "bigint": 8, "smallint": 2, "tinyint": 1, "bit": 1}.get(of.name, 8)
-    )
+    yield from (row for row in asker.database.schemas.items() if row[0] != "cdc" or asker.database.cdc)
 
 
 def _columns(asker: Asker) -> Iterator[Cells]:
     for table in asker.database.tables.values():
         for one in table.columns:
-            of = one.of
-            collation = (
-                of.collation.name
-                if of.name in {"char", "varchar", "nchar", "nvarchar", "text", "ntext"}
-                else None
-            )
-            yield (
-                *(
-                    table.object_id,
-                    one.name,
-                    one.number,
-                    _type_number(of.name),
-                    _type_number(of.name),
-                    _length(of),
-                ),
-                *(of.precision, of.scale, collation, one.nullable, one.identity, one.computed),
-            )
-
-
-_TYPE_NAMES = (
-    *(
-        "image",
-        "text",
-        "uniqueidentifier",
-        "date",
-        "time",
-        "datetime2",
-        "datetimeoffset",
-        "tinyint",
-        "smallint",
-        "int",
-    ),
-    *(
-        "smalldatetime",
-        "real",
-        "money",
-        "datetime",
-        "float",
-        "sql_variant",
-        "ntext",
-        "bit",
-        "decimal",
-        "smallmoney",
-    ),
-    *(
-        "bigint",
-        "hierarchyid",
-        "geometry",
-        "geography",
-        "varbinary",
-        "varchar",
-        "binary",
-        "char",
-        "timestamp",
-        "nvarchar",
-    ),
-    *("nchar", "xml", "json", "vector"),
-)
-
-
-def _type_number(name: str) -> int:
-    return 34 + _TYPE_NAMES.index(name)
+            rest = (one.nullable, one.identity, one.computed)
+            yield (table.object_id, one.name, one.number, *type_columns(one.of), *rest)
+    for instance in _instances(asker):
+        for at, shown in enumerate(change_source(instance, visible=True).columns, 1):
+            rest = (shown.nullable, False, False)
+            yield (instance.object_id, shown.name, at, *type_columns(shown.of), *rest)
 
 
 def _types(_asker: Asker) -> Iterator[Cells]:
-    for name in _TYPE_NAMES:
-        yield (
-            name,
-            _type_number(name),
-            _type_number(name),
-            4,
-            False,
-            name in {"hierarchyid", "geometry", "geography"},
-        )
+    for name, (system, user) in TYPE_NUMBERS.items():
+        yield (name, system, user, 4, False, name in CLR)
 
 
 def _indexes(asker: Asker) -> Iterator[Cells]:
     for one in asker.database.tables.values():
         if one.key:
-            yield (one.object_id, f"PK_{one.name}", 1, 1, "CLUSTERED", True, True, False)
+            yield (one.object_id, f"PK_{one.name}", 1, 1, "CLUSTERED", True, True, False, False)
         else:
-            yield (one.object_id, None, 0, 0, "HEAP", False, False, False)
+            yield (one.object_id, None, 0, 0, "HEAP", False, False, False, False)
         if one.unique:
-            yield (one.object_id, f"UQ_{one.name}", 2, 2, "NONCLUSTERED", True, False, False)
+            yield (one.object_id, f"UQ_{one.name}", 2, 2, "NONCLUSTERED", True, False, False, False)
 
 
 def _index_columns(asker: Asker) -> Iterator[Cells]:
@@ -230,7 +160,9 @@ def _jobs(asker: Asker) -> Iterator[Cells]:
     for one in asker.server.databases.values():
         if one.cdc is not None:
             ids = (one.identity("capture"), one.identity("cleanup"))
-            yield (one.number, "capture", ids[0], one.cdc.max_transactions, 10, True, 5, 0, 0)
+            most, scans, wait = one.cdc.configured
+            capture = (most, scans, True, wait)
+            yield (one.number, "capture", ids[0], *capture, 0, 0)
             minutes = int(one.cdc.retention.total_seconds() // 60)
             yield (one.number, "cleanup", ids[1], 0, 0, False, 0, minutes, 5000)
 
@@ -274,7 +206,9 @@ def _database_transactions(asker: Asker) -> Iterator[Cells]:
     for database in asker.server.databases.values():
         for one in database.running:
             began = asker.server.local(one.began_at)
-            yield (one.number, database.number, began, 1, 4, as_number(one.began), as_number(one.last))
+            saved = as_number(one.savepoints[-1].number) if one.savepoints else None
+            places = (as_number(one.began), as_number(one.last), saved)
+            yield (one.number, database.number, began, 1, 4, *places)
 
 
 def _current_transaction(asker: Asker) -> Iterator[Cells]:
@@ -282,8 +216,10 @@ def _current_transaction(asker: Asker) -> Iterator[Cells]:
         yield (asker.transaction.number,)
 
 
-def _availability(_asker: Asker) -> Iterator[Cells]:
-    return iter(())
+def _availability(asker: Asker) -> Iterator[Cells]:
+    for one in asker.server.databases.values():
+        if one.group is not None:
+            yield (one.group, one.identity("group"), one.name)
 
 
 def _configurations(asker: Asker) -> Iterator[Cells]:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Condition
+from types import MappingProxyType
 from typing import Protocol
 
 from wrackline.control.local.sqlserver_standin.model.capture import (
@@ -50,6 +51,14 @@ class Grant:
     schemas: frozenset[str] = frozenset({"dbo", "cdc"})
     """Schemas with SELECT, INSERT, UPDATE and DELETE."""
     views_state: bool = True
+    single: frozenset[tuple[str, str]] = frozenset()
+    """Rights that were granted one by one: `("INSERT", "dbo.signals")`, or of a whole schema."""
+
+    def may(self, right: str, schema: str, name: str | None = None) -> bool:
+        """Say whether a table may be read or written, or all of a schema's."""
+        schema = schema.lower()
+        alone = name is not None and (right, f"{schema}.{name.lower()}") in self.single
+        return self.owner or schema in self.schemas or (right, schema) in self.single or alone
 
 
 @dataclass(slots=True, eq=False)
@@ -70,6 +79,10 @@ class ModelDatabase:
     max_text_repl_size: int = 65_536
     cdc: CaptureJob | None = None
     cdc_enabled_at: dt.datetime | None = None
+    group: uuid.UUID | None = None
+    """The availability group that the database is in."""
+    schemas: dict[str, int] = field(default_factory=lambda: {"dbo": 1, "cdc": 5})
+    roles: set[str] = field(default_factory=set)
     grants: dict[str, Grant] = field(default_factory=dict)
     tables: dict[str, ModelTable] = field(default_factory=dict)
     numbers: LogNumbers = field(default_factory=LogNumbers)
@@ -82,8 +95,8 @@ class ModelDatabase:
     _rowversion: int = 2000
 
     def identity(self, what: str) -> uuid.UUID:
-        """Return a GUID of this database: `family` stays for ever, `fork` changes with a restore."""
-        suffix = "" if what == "family" else f"/{self.fork}"
+        """Return a GUID of this database: `family` and `group` stay, `fork` changes with a restore."""
+        suffix = "" if what in {"family", "group"} else f"/{self.fork}"
         return uuid.uuid5(_IDENTITIES, f"{self.name}/{what}{suffix}")
 
     def object_id(self) -> int:
@@ -104,6 +117,7 @@ class ModelDatabase:
         unique: Sequence[str] = (),
         *,
         defers: bool = True,
+        defaults: Mapping[str, Cell] = MappingProxyType({}),
     ) -> ModelTable:
         """Make a table of columns with their declarations, as `tables.declared` reads them."""
         with self.lock:
@@ -112,13 +126,14 @@ class ModelDatabase:
                 self.object_id(), schema or "dbo", short, (), tuple(key), tuple(unique), defers
             )
             made = [
-                declared(column, text, self.collation, is_key=column in key)
+                declared(column, text, self.collation, is_key=column in key, default=defaults.get(column))
                 for column, text in columns.items()
             ]
             table.columns = tuple(table.numbered(made))
             if table.full_name.lower() in self.tables:
                 raise ServerError(2714, f"There is already an object named '{short}' in the database.")
             self.tables[table.full_name.lower()] = table
+            self.schemas.setdefault(table.schema, len(self.schemas) + 4)
             return table
 
     def table(self, name: str) -> ModelTable:
@@ -206,6 +221,7 @@ class ModelDatabase:
         columns: Collection[str] | None = None,
         filegroup: str | None = None,
         *,
+        net_changes: bool | None = None,
         has_command: bool = True,
     ) -> CaptureInstance:
         """Do what `sys.sp_cdc_enable_table` does; the job hears of the instance by the log."""
@@ -229,13 +245,15 @@ class ModelDatabase:
                 table=table,
                 columns=[one for one in table.columns if names is None or one.name.lower() in names],
                 role=role,
-                net_changes=bool(table.key),
+                net_changes=bool(table.key) if net_changes is None else net_changes,
                 index_name=f"PK_{table.name}" if table.key else None,
                 filegroup=filegroup,
                 created=self.time.now,
                 has_command=has_command,
             )
             job.instances[called] = made
+            if role is not None:
+                self.roles.add(role)
             job.log.append(LoggedEnabling(self._log_record(), made))
             return made
 
@@ -275,11 +293,16 @@ class ModelDatabase:
             self.job().raise_low_water(mark)
             return self.job().delete_expired()
 
-    def add_column(self, table: str, name: str, declaration: str, fill: Cell = None) -> None:
-        """ALTER TABLE … ADD; change tables stay as they are."""
+    def add_column(
+        self, table: str, name: str, declaration: str, fill: Cell = None, default: Cell = None
+    ) -> None:
+        """ALTER TABLE … ADD; rows that are there get `fill`, later ones `default`; change tables stay."""
         with self.lock:
             found = self._locked(table)
-            (column,) = found.numbered([declared(name, declaration, self.collation)])
+            (column,) = found.numbered([declared(name, declaration, self.collation, default=default)])
+            if not column.nullable and fill is None and found.keys:
+                text = "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT"
+                raise ServerError(4901, f"{text}: column '{name}', table '{found.name}'.")
             found.reshape((*found.columns, column), {column.number: fill})
             self._ddl(found, f"ALTER TABLE {found.full_name} ADD [{name}] {declaration}")
 

@@ -3,7 +3,6 @@
 Tables and change tables are here; system tables, which are small, are in `catalogue`.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -62,15 +61,7 @@ def table_source(
     ]
 
     def between(low: tuple[object, ...], high: tuple[object, ...]) -> Iterator[Cells]:
-        keys = (
-            sorted({*table.keys, *mine, *(table.writers if waits else ())})
-            if mine or table.writers
-            else table.keys
-        )
-        for at in range(bisect_left(keys, low), len(keys)):
-            key = keys[at]
-            if key[: len(high)] > high:
-                return
+        for key in table.keys_between(low, high, {*mine, *(table.writers if waits else ())}):
             if key in mine:
                 row = mine[key]
             else:

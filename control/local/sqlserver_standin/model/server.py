@@ -6,9 +6,12 @@ lock timeout.
 """
 
 import datetime as dt
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Condition, RLock
+from types import MappingProxyType
+from zoneinfo import ZoneInfo
 
 from wrackline.control.local.sqlserver_standin.model.database import Grant, ModelDatabase
 from wrackline.control.local.sqlserver_standin.wire.collations import DEFAULT, Collation
@@ -17,6 +20,20 @@ from wrackline.control.local.sqlserver_standin.wire.server_error import ServerEr
 VERSION = (16, 0, 4003)
 DESCRIPTION = "Microsoft SQL Server 2022: a stand-in for Wrackline's tests, not a real server"
 AZURE = 5
+ZONES: Mapping[str, str] = MappingProxyType(
+    {
+        "UTC": "UTC",
+        "W. Europe Standard Time": "Europe/Berlin",
+        "Central European Standard Time": "Europe/Warsaw",
+        "GMT Standard Time": "Europe/London",
+        "Eastern Standard Time": "America/New_York",
+        "Pacific Standard Time": "America/Los_Angeles",
+        "India Standard Time": "Asia/Kolkata",
+        "Tokyo Standard Time": "Asia/Tokyo",
+    }
+)
+"""Windows' names of zones; a server has more."""
+_REPLICA = uuid.UUID("8f0b4c52-0f77-4b6e-8d9a-6a3f1c7e2b11")
 _START = dt.datetime(2026, 3, 1, 12, 0, tzinfo=dt.UTC)
 _UNREADABLE = {"OFFLINE": 942, "RESTORING": 927, "RECOVERING": 922, "SUSPECT": 926, "SECONDARY": 976}
 
@@ -43,6 +60,8 @@ class ModelServer:
     passwords: dict[str, str] = field(default_factory=dict)
     administrators: set[str] = field(default_factory=set)
     databases: dict[str, ModelDatabase] = field(default_factory=dict)
+    replica: uuid.UUID = _REPLICA
+    """The replica of availability groups that this server is."""
     faults: list[PlannedFault] = field(default_factory=list)
     lock: Condition = field(default_factory=lambda: Condition(RLock()))
 
@@ -109,6 +128,12 @@ class ModelServer:
             self.now += dt.timedelta(**by)
             self.lock.notify_all()
 
+    def set_time(self, now: dt.datetime) -> None:
+        """Set the time."""
+        with self.lock:
+            self.now = now
+            self.lock.notify_all()
+
     def tick(self, now: dt.datetime) -> None:
         """Set the time and let each database's jobs run, as an agent does."""
         with self.lock:
@@ -121,6 +146,15 @@ class ModelServer:
     def local(self, moment: dt.datetime) -> dt.datetime:
         """Return a moment as the server's own clock shows it, which is how `datetime` columns have it."""
         return moment.astimezone(self.zone).replace(tzinfo=None)
+
+    def time_zone(self, name: str) -> dt.tzinfo:
+        """Return a zone by its name on Windows."""
+        if name.lower() == self.zone_name.lower():
+            return self.zone
+        if name in ZONES:
+            return ZoneInfo(ZONES[name])
+        text = f"The time zone parameter '{name}' provided to AT TIME ZONE clause is invalid."
+        raise ServerError(9820, text)
 
     def plan(
         self, text: str, error: ServerError | None = None, act: Callable[[], None] | None = None

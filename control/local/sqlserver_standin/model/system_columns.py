@@ -12,7 +12,8 @@ sys.databases
     user_access_desc nvarchar(60) null; state_desc nvarchar(60) null; is_cdc_enabled bit;
     is_read_committed_snapshot_on bit null; snapshot_isolation_state tinyint null;
     snapshot_isolation_state_desc nvarchar(60) null; compatibility_level tinyint; is_read_only bit null;
-    recovery_model tinyint null; recovery_model_desc nvarchar(60) null
+    recovery_model tinyint null; recovery_model_desc nvarchar(60) null;
+    replica_id uniqueidentifier null; group_database_id uniqueidentifier null
 sys.database_recovery_status
     database_id int; database_guid uniqueidentifier null; family_guid uniqueidentifier null;
     last_log_backup_lsn numeric(25,0) null; recovery_fork_guid uniqueidentifier null
@@ -30,7 +31,8 @@ sys.types
     is_assembly_type bit
 sys.indexes
     object_id int; name sysname null; index_id int; type tinyint; type_desc nvarchar(60) null;
-    is_unique bit null; is_primary_key bit null; is_disabled bit null
+    is_unique bit null; is_primary_key bit null; is_disabled bit null;
+    has_filter bit null
 sys.index_columns
     object_id int; index_id int; index_column_id int; column_id int; key_ordinal tinyint;
     is_descending_key bit null; is_included_column bit null
@@ -70,7 +72,8 @@ sys.dm_server_services
 sys.dm_tran_database_transactions
     transaction_id bigint; database_id int; database_transaction_begin_time datetime null;
     database_transaction_type int; database_transaction_state int;
-    database_transaction_begin_lsn numeric(25,0) null; database_transaction_last_lsn numeric(25,0) null
+    database_transaction_begin_lsn numeric(25,0) null; database_transaction_last_lsn numeric(25,0) null;
+    database_transaction_most_recent_savepoint_lsn numeric(25,0) null
 sys.dm_tran_current_transaction
     transaction_id bigint
 sys.configurations

@@ -5,7 +5,7 @@ rows. Each commit has a number; a snapshot is such a number, and it sees the las
 """
 
 import re
-from bisect import insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,6 +16,7 @@ from wrackline.control.local.sqlserver_standin.wire.server_error import ServerEr
 from wrackline.control.local.sqlserver_standin.wire.sql_types import SqlType, sql_type
 from wrackline.control.local.sqlserver_standin.wire.values import Cell
 
+_FEW = 100  # keys: more are taken out of the order all at once
 Cells = tuple[Cell, ...]
 RowKey = tuple[object, ...]
 
@@ -30,6 +31,7 @@ class ModelColumn:
     identity: bool = False
     computed: bool = False
     number: int = 0
+    default: Cell = None
 
 
 @dataclass(slots=True, eq=False)
@@ -55,6 +57,9 @@ class ModelTable:
     next_row: int = 1
     next_identity: int = 1
     next_number: int = 1
+    _places: dict[str, int] = field(default_factory=dict)
+    _placed: tuple[ModelColumn, ...] | None = None
+    """The columns whose places are known."""
 
     @property
     def full_name(self) -> str:
@@ -63,19 +68,24 @@ class ModelTable:
 
     def place(self, name: str) -> int:
         """Return at which place of a row a column is."""
-        for at, column in enumerate(self.columns):
-            if column.name.lower() == name.lower():
-                return at
+        if self._placed is not self.columns:
+            self._places = {column.name.lower(): at for at, column in enumerate(self.columns)}
+            self._placed = self.columns
+        if (at := self._places.get(name.lower())) is not None:
+            return at
         raise ServerError(207, f"Invalid column name '{name}'.")
 
     def made(self, values: Mapping[str, Cell], old: Cells | None = None) -> Cells:
         """Make a row of named values; what is not named is as it was, or NULL, or the next identity."""
         cells: list[Cell] = list(old) if old is not None else [None] * len(self.columns)
-        named = {self.place(name) for name in values}
+        named = set()
         for name, value in values.items():
             at = self.place(name)
+            named.add(at)
             cells[at] = fitted(self.columns[at].of, value)
         for at, column in enumerate(self.columns):
+            if old is None and at not in named:
+                cells[at] = fitted(column.of, column.default)
             if old is None and column.identity and at not in named:
                 cells[at] = fitted(column.of, self.next_identity)
                 self.next_identity += 1
@@ -103,6 +113,14 @@ class ModelTable:
                 return row
         return None
 
+    def keys_between(self, low: RowKey, high: RowKey, more: Iterable[RowKey] = ()) -> Iterator[RowKey]:
+        """Give the keys from `low` on, up to those that begin with `high`, and `more` of them, in order."""
+        first = bisect_left(self.keys, low)
+        last = bisect_right(self.keys, high, key=lambda key: key[: len(high)]) if high else len(self.keys)
+        found = (self.keys[at] for at in range(first, last))
+        added = [key for key in more if not key < low and not (high and key[: len(high)] > high)]
+        return iter(sorted({*found, *added})) if added else found
+
     def store(self, number: int, changes: Mapping[RowKey, Cells | None], *, keep: bool) -> None:
         """Commit changes; older versions are only kept while a snapshot may need them."""
         for key, row in changes.items():
@@ -117,7 +135,11 @@ class ModelTable:
             gone = {key for key, row in changes.items() if row is None}
             for key in gone:
                 del self.versions[key]
-            self.keys = [key for key in self.keys if key not in gone]
+            if len(gone) > _FEW:
+                self.keys = [key for key in self.keys if key not in gone]
+            else:
+                for key in gone:
+                    del self.keys[bisect_left(self.keys, key)]
 
     def reshape(self, columns: Sequence[ModelColumn], fill: Mapping[int, Cell]) -> None:
         """Give the table other columns: rows keep the cells of columns that stay, by number."""
@@ -125,7 +147,7 @@ class ModelTable:
 
         def again(row: Cells) -> Cells:
             return tuple(
-                fitted(one.of, row[places[one.number]]) if one.number in places else fill.get(one.number)
+                fitted(one.of, row[places[one.number]] if one.number in places else fill.get(one.number))
                 for one in columns
             )
 
@@ -147,11 +169,14 @@ _DECLARATION = re.compile(
 )
 
 
-def declared(name: str, text: str, collation: Collation, *, is_key: bool = False) -> ModelColumn:
+def declared(
+    name: str, text: str, collation: Collation, *, is_key: bool = False, default: Cell = None
+) -> ModelColumn:
     """Read `nvarchar(50) collate X identity computed not null`; all but the type may be left out."""
     match = _DECLARATION.fullmatch(text.strip())
     if match is None:
         raise ServerError(102, f"Incorrect syntax near '{text}'.", severity=15)
     of = sql_type(match["type"], COLLATIONS[match["collation"]] if match["collation"] else collation)
     nullable = not is_key and "not" not in (match["null"] or "").lower()
-    return ModelColumn(name, of, nullable, bool(match["identity"]), bool(match["computed"]))
+    identity, computed = bool(match["identity"]), bool(match["computed"])
+    return ModelColumn(name, of, nullable, identity, computed, default=fitted(of, default))

@@ -51,6 +51,7 @@ class Savepoint(NamedTuple):
     """What a transaction goes back to."""
 
     name: str
+    number: bytes
     records: int
     rows: Mapping[ModelTable, Mapping[RowKey, Cells | None]]
 
@@ -116,10 +117,10 @@ class ModelTransaction:
             if all(row[place] == value for place, value in wanted)
         ]
 
-    def own_rows(self, table: ModelTable) -> list[tuple[RowKey, Cells]]:
+    def own_rows(self, table: ModelTable, low: RowKey = (), high: RowKey = ()) -> list[tuple[RowKey, Cells]]:
         """Return the newest rows as this transaction sees them: what is committed and what it wrote."""
         mine = self.rows.get(table, {})
-        keys = sorted({*table.keys, *mine}) if mine else table.keys
+        keys = table.keys_between(low, high, mine)
         pairs = ((key, mine[key] if key in mine else table.seen(key, None)) for key in keys)
         return [(key, row) for key, row in pairs if row is not None]
 
@@ -193,7 +194,7 @@ class ModelTransaction:
         with self.database.lock:
             self.last = self.database.numbers.next()
             rows = {table: dict(changes) for table, changes in self.rows.items()}
-            self.savepoints.append(Savepoint(name, len(self.records), rows))
+            self.savepoints.append(Savepoint(name, self.last, len(self.records), rows))
             return self.last
 
     def back_to(self, name: str) -> None:

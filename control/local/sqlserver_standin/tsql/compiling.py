@@ -3,14 +3,23 @@
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
 from wrackline.control.local.sqlserver_standin.model.ordering import order_key
 from wrackline.control.local.sqlserver_standin.model.tables import Cells
+from wrackline.control.local.sqlserver_standin.tsql.conversions import (
+    COLLATED,
+    collated,
+    conversion,
+    replaced,
+    ruling,
+)
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Choice,
+    Collated,
     Constant,
     Conversion,
     Expression,
@@ -18,6 +27,7 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Membership,
     NamedColumn,
     Operation,
+    RowNumber,
     Subquery,
     Variable,
 )
@@ -39,6 +49,10 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
         ">=": operator.ge,
     }
 )
+_AS_PRECISE = {"AT TIME ZONE", "TODATETIMEOFFSET"}
+_PIECE = re.compile(r"\[\^?[^\]]*\]|.", re.DOTALL)
+_WILD = MappingProxyType({"%": ".*", "_": "."})
+_WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
 _NUMBERS = ("bit", "tinyint", "smallint", "int", "bigint", "smallmoney", "money", "decimal", "real", "float")
 
 
@@ -50,10 +64,13 @@ class Compiler:
         scope: NameScope,
         running: RunningQuery,
         aggregates: Mapping[FunctionCall, tuple[SqlType, Cell]] = MappingProxyType({}),
+        numbers: Mapping[RowNumber, int] = MappingProxyType({}),
     ) -> None:
         self._scope = scope
         self._running = running
         self._aggregates = aggregates
+        self._numbers = numbers
+        """At which place of a row its number is."""
 
     def compile(self, one: Expression) -> Compiled:
         """Compile an expression."""
@@ -67,8 +84,12 @@ class Compiler:
                 at = self._scope.find(one)
                 column = self._scope.columns[at][1]
                 return Compiled(column.of, operator.itemgetter(at), column.nullable, at)
+            case RowNumber():
+                return Compiled(SqlType("bigint"), operator.itemgetter(self._numbers[one]), nullable=False)
             case Conversion():
-                return self._conversion(one)
+                return conversion(self.compile(one.value), one.of)
+            case Collated():
+                return collated(self.compile(one.value), one.collation)
             case Membership():
                 return self._membership(one)
             case Choice():
@@ -98,28 +119,22 @@ class Compiler:
             case "IS NULL":
                 return Compiled(BIT, lambda row: values[0](row) is None)
             case "LIKE":
-                return Compiled(BIT, _like(*sides))
+                return Compiled(BIT, like(*sides))
             case "NEG":
                 return Compiled(sides[0].of, _or_null(operator.neg, values), constant=constant)
         of = _arithmetic_type(one.sign, sides[0].of, sides[1].of)
         return Compiled(of, _arithmetic(one.sign, of, sides), constant=constant)
 
-    def _conversion(self, one: Conversion) -> Compiled:
-        inner = self.compile(one.value)
-
-        def value(row: Cells) -> Cell:
-            cell = inner.value(row)
-            if isinstance(cell, bytes) and one.of.name in {"bigint", "int"}:
-                return fitted(one.of, int.from_bytes(cell[-8:], "big", signed=True))
-            if one.of.size > 0 and one.of.name in TEXTS and cell is not None:
-                return fitted(one.of, shown(cell)[: one.of.size])
-            return fitted(one.of, cell)
-
-        return Compiled(one.of, value, inner.nullable, constant=inner.constant)
-
     def _membership(self, one: Membership) -> Compiled:
         tested = self.compile(one.value)
-        hits = [compared("=", tested, self.compile(item)) for item in one.items]
+        if one.query is None:
+            items = [self.compile(item) for item in one.items]
+        else:
+            columns, rows = self._running.rows_of(one.query)
+            items = [_known(columns[0].of, row[0]) for row in rows]
+        if found := _whole_numbers(tested, items):
+            return Compiled(BIT, lambda row: None if (cell := tested.value(row)) is None else cell in found)
+        hits = [compared("=", tested, item) for item in items]
 
         def value(row: Cells) -> Cell:
             found = [hit(row) for hit in hits]
@@ -164,15 +179,37 @@ class Compiler:
                 return next((fitted(of, cell) for value in values if (cell := value(row)) is not None), None)
 
             return Compiled(of, first)
+        if one.name == "REPLACE":
+            return replaced(arguments)
         if all(argument.constant for argument in arguments):
             of, found = self._running.call(one.name, [(each.of, each.value(())) for each in arguments])
-            return Compiled(of, lambda _row: found, constant=True)
+            return Compiled(_as_precise(one.name, of, arguments), lambda _row: found, constant=True)
         of, _ = self._running.call(one.name, [(each.of, None) for each in arguments])
 
         def value(row: Cells) -> Cell:
             return self._running.call(one.name, [(each.of, each.value(row)) for each in arguments])[1]
 
-        return Compiled(of, value)
+        return Compiled(_as_precise(one.name, of, arguments), value)
+
+
+def _as_precise(name: str, of: SqlType, arguments: Sequence[Compiled]) -> SqlType:
+    """Give a time as many places as the time has that it is made of."""
+    if name not in _AS_PRECISE:
+        return of
+    source = arguments[0].of
+    return replace(of, scale={"datetime": 3, "null": 7}.get(source.name, source.scale))
+
+
+def _known(of: SqlType, cell: Cell) -> Compiled:
+    return Compiled(of, lambda _row: cell, constant=True)
+
+
+def _whole_numbers(tested: Compiled, items: Sequence[Compiled]) -> frozenset[Cell]:
+    """Return the items of a list if all are whole numbers, as the tested value is; else nothing."""
+    if tested.of.name not in _WHOLE or not all(item.constant and item.of.name in _WHOLE for item in items):
+        return frozenset()
+    found = frozenset(item.value(()) for item in items)
+    return frozenset() if None in found else found
 
 
 def _constant(one: Constant) -> Compiled:
@@ -206,9 +243,11 @@ def common_type(types: Sequence[SqlType]) -> SqlType:
 def compared(sign: str, left: Compiled, right: Compiled) -> Callable[[Cells], bool | None]:
     """Compare two sides in the order of their common type; a column's collation wins over a value's."""
     test = _COMPARE[sign]
-    of = left.of if left.place is not None or left.of.name not in TEXTS else right.of
-    if of.name in TEXTS or of.name == "null":
-        of = next((side.of for side in (left, right) if side.of.name not in {*TEXTS, "null"}), of)
+    collation = ruling((left, right), "comparison")
+    sides = sorted((left, right), key=lambda side: side.of.name in TEXTS)
+    of = next((side.of for side in sides if side.of.name != "null"), left.of)
+    if of.name in COLLATED and collation is not None:
+        of = replace(of, collation=collation)
     texts = of.name in TEXTS
 
     def keyed(side: Compiled) -> Callable[[Cells], object]:
@@ -249,15 +288,35 @@ def _joined(
     return value
 
 
-def _like(left: Compiled, right: Compiled) -> Callable[[Cells], bool | None]:
+def like(text: Compiled, pattern: Compiled) -> Callable[[Cells], bool | None]:
+    """Match a pattern: `%`, `_`, and one of the characters, or of none of them, in brackets."""
+    collation = ruling((text, pattern), "like")
+    flags = re.IGNORECASE if collation is not None and collation.ignores_case else 0
+
     def value(row: Cells) -> bool | None:
-        text, pattern = left.value(row), right.value(row)
-        if not isinstance(text, str) or not isinstance(pattern, str):
+        one, wanted = text.value(row), pattern.value(row)
+        if not isinstance(one, str) or not isinstance(wanted, str):
             return None
-        parts = (".*" if one == "%" else "." if one == "_" else re.escape(one) for one in pattern)
-        return re.fullmatch("".join(parts), text, re.IGNORECASE | re.DOTALL) is not None
+        return matches(wanted, one, flags)
 
     return value
+
+
+def matches(pattern: str, text: str, flags: int) -> bool:
+    """Say whether a text has the form of a pattern."""
+    return re.fullmatch("".join(map(_piece, _PIECE.findall(pattern))), text, flags | re.DOTALL) is not None
+
+
+def _piece(one: str) -> str:
+    if one in _WILD:
+        return _WILD[one]
+    if not one.startswith("["):
+        return re.escape(one)
+    negated = one.startswith("[^")
+    inside = one[2 if negated else 1 : -1]
+    if len(one) == 1 or not inside:  # brackets without an end, or with nothing inside
+        return "(?!)"
+    return f"[{'^' if negated else ''}{re.escape(inside).replace(chr(92) + '-', '-')}]"
 
 
 def _or_null(call: Callable[..., Any], values: Sequence[Callable[[Cells], Cell]]) -> Callable[[Cells], Cell]:

@@ -10,6 +10,7 @@ from wrackline.control.local.sqlserver_standin.model.catalogue import Asker
 from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
 from wrackline.control.local.sqlserver_standin.model.log_numbers import ZERO, incremented
 from wrackline.control.local.sqlserver_standin.model.server import DESCRIPTION, VERSION
+from wrackline.control.local.sqlserver_standin.tsql.rights import has_permission
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
 from wrackline.control.local.sqlserver_standin.wire.moments import Moment, ZonedMoment
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError, unknown_statement
@@ -67,11 +68,7 @@ def _db_id(context: FunctionContext, given: _Arguments) -> Cell:
 
 def _is_member(context: FunctionContext, given: _Arguments) -> Cell:
     role, grant = str(given[0]), context.asker.grant
-    known = (
-        {one.role for one in context.asker.database.cdc.instances.values()}
-        if context.asker.database.cdc
-        else set()
-    )
+    known = context.asker.database.roles
     if role == "db_owner":
         return int(grant.owner)
     return int(grant.owner or role in grant.roles) if role in known | grant.roles else None
@@ -94,7 +91,7 @@ def _server_property(context: FunctionContext, given: _Arguments) -> Cell:
         "servername": server.name,
         "machinename": server.name,
         "collation": context.asker.server.databases["master"].collation.name,
-        "ishadrenabled": 0,
+        "ishadrenabled": int(any(one.group is not None for one in server.databases.values())),
     }
     found = known.get(str(given[0]).lower())
     if found is None:
@@ -125,6 +122,22 @@ def _object_id(context: FunctionContext, given: _Arguments) -> Cell:
         return table.object_id
     instances = database.cdc.instances.values() if database.cdc else ()
     return next((one.object_id for one in instances if one.change_table.lower() == parts[-1].lower()), None)
+
+
+def _object(context: FunctionContext, given: _Arguments) -> tuple[str, str] | None:
+    """Return schema and name of an object by its number, of this database or of one with a number."""
+    number = given[1] if len(given) > 1 else context.asker.database.number
+    for database in context.asker.server.databases.values():
+        if database.number == number:
+            tables = {one.object_id: (one.schema, one.name) for one in database.tables.values()}
+            instances = database.cdc.instances.values() if database.cdc else ()
+            tables |= {one.object_id: ("cdc", one.change_table) for one in instances}
+            return tables.get(cast("int", given[0]))
+    return None
+
+
+def _object_part(at: int) -> _Function:
+    return lambda context, given: None if (found := _object(context, given)) is None else found[at]
 
 
 def _now(context: FunctionContext) -> dt.datetime:
@@ -160,6 +173,16 @@ def _to_zone(_context: FunctionContext, given: _Arguments) -> Cell:
     zone = dt.timezone(dt.timedelta(minutes=int(cast("int", minutes))))
     value = cast("Moment", moment)
     return ZonedMoment.of(value.as_datetime().replace(tzinfo=zone), value.ticks % 10)
+
+
+def _at_zone(context: FunctionContext, given: _Arguments) -> Cell:
+    """Take a time as one of a zone, or show a moment there; what a clock leaves out is an hour later."""
+    if given[0] is None or given[1] is None:
+        return None
+    moment = cast("Moment | ZonedMoment", given[0])
+    zone, value = context.asker.server.time_zone(str(given[1])), moment.as_datetime()
+    local = value if isinstance(moment, ZonedMoment) else value.replace(tzinfo=zone)
+    return ZonedMoment.of(local.astimezone(dt.UTC).astimezone(zone), moment.ticks % 10)
 
 
 def _date_difference(_context: FunctionContext, given: _Arguments) -> Cell:
@@ -216,9 +239,12 @@ FUNCTIONS: Mapping[str, tuple[SqlType, _Function]] = MappingProxyType(
         "IS_ROLEMEMBER": (_INT, _is_member),
         "IS_MEMBER": (_INT, _is_member),
         "IS_SRVROLEMEMBER": (_INT, _is_server_member),
+        "HAS_PERMS_BY_NAME": (_INT, lambda context, given: has_permission(context.asker, given)),
         "SERVERPROPERTY": (_VARIANT, _server_property),
         "DATABASEPROPERTYEX": (_VARIANT, _database_property),
         "OBJECT_ID": (_INT, _object_id),
+        "OBJECT_SCHEMA_NAME": (_NAME, _object_part(0)),
+        "OBJECT_NAME": (_NAME, _object_part(1)),
         "SYSDATETIMEOFFSET": (sql_type("datetimeoffset"), _zoned),
         "SYSDATETIME": (sql_type("datetime2"), _local),
         "SYSUTCDATETIME": (sql_type("datetime2"), _utc),
@@ -229,6 +255,7 @@ FUNCTIONS: Mapping[str, tuple[SqlType, _Function]] = MappingProxyType(
         "DATEDIFF": (_INT, _date_difference),
         "DATEDIFF_BIG": (SqlType("bigint"), _date_difference),
         "TODATETIMEOFFSET": (sql_type("datetimeoffset"), _to_zone),
+        "AT TIME ZONE": (sql_type("datetimeoffset"), _at_zone),
         "SYS.FN_CDC_GET_MAX_LSN": (_LSN, _max_lsn),
         "SYS.FN_CDC_GET_MIN_LSN": (_LSN, _min_lsn),
         "SYS.FN_CDC_MAP_LSN_TO_TIME": (sql_type("datetime"), _lsn_to_time),

@@ -1,14 +1,18 @@
 """Procedures of the server: those of change data capture, and what drivers call by themselves."""
 
 import datetime as dt
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from wrackline.control.local.sqlserver_standin.model import driver_catalogue
 from wrackline.control.local.sqlserver_standin.model.catalogue import system_source
 from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
 from wrackline.control.local.sqlserver_standin.model.relations import plain_source
+from wrackline.control.local.sqlserver_standin.tsql.compiling import matches
 from wrackline.control.local.sqlserver_standin.tsql.queries import QueryRows
+from wrackline.control.local.sqlserver_standin.tsql.reading.word_reader import listed_names
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError, unknown_statement
 from wrackline.control.local.sqlserver_standin.wire.sql_types import sql_type
@@ -64,8 +68,9 @@ def _enable_table(_session: "SqlSession", database: ModelDatabase, named: _Named
         f"{named['source_schema']}.{named['source_name']}",
         _text(named.get("capture_instance")),
         _text(named["role_name"]),
-        None if columns is None else [one.strip(' []"') for one in str(columns).split(",")],
+        None if columns is None else listed_names(str(columns)),
         _text(named.get("filegroup_name")),
+        net_changes=None if (net := named.get("supports_net_changes")) is None else bool(net),
     )
     return ()
 
@@ -111,27 +116,45 @@ def _clean_up(_session: "SqlSession", database: ModelDatabase, named: _Named) ->
 
 
 def _change_job(_session: "SqlSession", database: ModelDatabase, named: _Named) -> Sequence[Any]:
-    job = database.job()
-    if (most := named.get("maxtrans")) is not None:
-        job.max_transactions = int(str(most))
-    if (minutes := named.get("retention")) is not None:
-        job.retention = dt.timedelta(minutes=int(str(minutes)))
+    """Change what the jobs are configured to; the capture job heeds it when it is started again."""
+    job, kind = database.job(), str(named.get("job_type") or "capture").lower()
+    numbers = {
+        name: int(str(value)) for name, value in named.items() if name in _LIMITS and value is not None
+    }
+    if set(numbers) - set(_OF_JOB.get(kind, ())):
+        raise ServerError(22996, f"A parameter is not valid for a job of the type {kind}.")
+    if "retention" in numbers:
+        job.retention = dt.timedelta(minutes=numbers["retention"])
+    changes = {_LIMITS[name]: value for name, value in numbers.items() if _LIMITS[name]}
+    job.configured = job.configured._replace(**changes)
     return ()
 
 
-def _runs(runs: bool) -> Callable[["SqlSession", ModelDatabase, _Named], Sequence[Any]]:  # noqa: FBT001
-    def run(_session: "SqlSession", database: ModelDatabase, _named: _Named) -> Sequence[Any]:
-        database.job().runs = runs
-        return ()
+def _start_job(_session: "SqlSession", database: ModelDatabase, _named: _Named) -> Sequence[Any]:
+    database.job().start()
+    return ()
 
-    return run
+
+def _stop_job(_session: "SqlSession", database: ModelDatabase, _named: _Named) -> Sequence[Any]:
+    database.job().runs = False
+    return ()
+
+
+def _scan(_session: "SqlSession", database: ModelDatabase, named: _Named) -> Sequence[Any]:
+    """Read the log, ten times unless something else is asked for."""
+    most = named.get("maxtrans")
+    for _ in range(int(str(named.get("maxscans") or 10))):
+        database.scan(None if most is None else int(str(most)))
+    return ()
 
 
 def _help_jobs(session: "SqlSession", database: ModelDatabase, _named: _Named) -> Sequence[Any]:
-    """Show the database's rows of msdb's table of jobs."""
+    """Show the database's rows of msdb's table of jobs, with the job's identity first."""
     jobs = system_source("dbo.cdc_jobs", session.asks(database))
-    rows = [row for row in jobs.between((), ()) if row[0] == database.number]
-    return (QueryRows(jobs.columns[1:], [row[1:] for row in rows]),)
+    _, kind, identity, *rest = range(len(jobs.columns))
+    places = (identity, kind, *rest)
+    rows = [tuple(row[at] for at in places) for row in jobs.between((), ()) if row[0] == database.number]
+    return (QueryRows([jobs.columns[at] for at in places], rows),)
 
 
 def _rename(_session: "SqlSession", database: ModelDatabase, named: _Named) -> Sequence[Any]:
@@ -146,6 +169,28 @@ def _reset(session: "SqlSession", _database: ModelDatabase, _named: _Named) -> S
     return ()
 
 
+def _for_drivers(
+    declaration: str, rows: Callable[[ModelDatabase, driver_catalogue.Matches, driver_catalogue.Matches], Any]
+) -> "_Run":
+    """Make a procedure that describes tables whose names match patterns."""
+
+    def run(session: "SqlSession", database: ModelDatabase, named: _Named) -> Sequence[Any]:
+        asked = session.entered(str(named["table_qualifier"])) if named.get("table_qualifier") else database
+        name, schema = (_pattern(named.get(key)) for key in ("table_name", "table_owner"))
+        columns = plain_source(declaration, []).columns
+        found = [
+            tuple(fitted(column.of, cell) for column, cell in zip(columns, row, strict=True))
+            for row in rows(asked, name, schema)
+        ]
+        return (QueryRows(columns, found),)
+
+    return run
+
+
+def _pattern(text: Cell) -> driver_catalogue.Matches:
+    return lambda name: text is None or matches(str(text), name, re.IGNORECASE)
+
+
 def _text(value: Cell) -> str | None:
     return None if value is None else str(value)
 
@@ -153,6 +198,16 @@ def _text(value: Cell) -> str | None:
 _Run = Callable[["SqlSession", ModelDatabase, _Named], Sequence[Any]]
 _TABLE = ("source_schema", "source_name", "capture_instance")
 _ENABLING = ("supports_net_changes", "role_name", "index_name", "captured_column_list", "filegroup_name")
+# a parameter of a job: what it is called in the limits of the capture job
+_LIMITS = {
+    "maxtrans": "max_transactions",
+    "maxscans": "max_scans",
+    "pollinginterval": "polling_s",
+    "retention": "",
+    "threshold": "",
+}
+_OF_JOB = {"capture": ("maxtrans", "maxscans", "pollinginterval"), "cleanup": ("retention", "threshold")}
+_DRIVERS = ("table_name", "table_owner", "table_qualifier")
 _PROCEDURES: Mapping[str, tuple[tuple[str, ...], bool, _Run]] = MappingProxyType(
     {
         "sp_cdc_enable_db": ((), True, _enable_db),
@@ -166,9 +221,21 @@ _PROCEDURES: Mapping[str, tuple[tuple[str, ...], bool, _Run]] = MappingProxyType
             True,
             _change_job,
         ),
-        "sp_cdc_start_job": (("job_type",), True, _runs(True)),
-        "sp_cdc_stop_job": (("job_type",), True, _runs(False)),
+        "sp_cdc_start_job": (("job_type",), True, _start_job),
+        "sp_cdc_stop_job": (("job_type",), True, _stop_job),
+        "sp_cdc_scan": (("maxtrans", "maxscans", "continuous", "pollinginterval"), True, _scan),
         "sp_cdc_help_jobs": ((), True, _help_jobs),
+        "sp_tables": (
+            (*_DRIVERS, "table_type", "fusepattern"),
+            False,
+            _for_drivers(driver_catalogue.TABLES, driver_catalogue.tables),
+        ),
+        "sp_pkeys": (_DRIVERS, False, _for_drivers(driver_catalogue.KEYS, driver_catalogue.keys)),
+        "sp_columns_100": (
+            (*_DRIVERS, "column_name", "namescope", "odbcver"),
+            False,
+            _for_drivers(driver_catalogue.COLUMNS, driver_catalogue.columns),
+        ),
         "sp_rename": (("objname", "newname", "objtype"), True, _rename),
         "sp_reset_connection": ((), False, _reset),
     }

@@ -4,6 +4,7 @@ A condition on the columns that a source is sorted by bounds what is read of it,
 that, a page of a large change table would cost a look at every row.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -25,6 +26,7 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Query,
     RelationName,
     ResultItem,
+    RowNumber,
 )
 from wrackline.control.local.sqlserver_standin.tsql.scope import EMPTY, Compiled, NameScope, RunningQuery
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
@@ -87,6 +89,11 @@ def _single(query: Query, session: Sources) -> QueryRows:
     if called:
         found = _aggregated(called, list(rows), compiler)
         compiler, rows = Compiler(scope, session, found), iter([()])
+    numbered = [item.value for item in items if isinstance(item.value, RowNumber)]
+    if numbered:
+        rows = iter(_numbered(list(rows), numbered, compiler))
+        places = {one: len(scope.columns) + at for at, one in enumerate(numbered)}
+        compiler = Compiler(scope, session, numbers=places)
     compiled = [compiler.compile(cast("Expression", item.value)) for item in items]
     columns = [_shown(item, one, scope) for item, one in zip(items, compiled, strict=True)]
     order = _ordered(query.order, items)
@@ -110,7 +117,7 @@ def _read(query: Query, session: Sources) -> tuple[NameScope, Iterator[Cells], S
         low: _Bound = ()
         high: _Bound = ()
         if query.where is not None:
-            bounds = _Bounds(scope, source.sorted_by, Compiler(scope, session))
+            bounds = KeyBounds(scope, source.sorted_by, Compiler(scope, session))
             low, high = bounds.low(query.where), bounds.high(query.where)
         return scope, source.between(low, high), source.sorted_by
     columns, rows = _joined(query.source, session)
@@ -195,6 +202,20 @@ def _sorted(rows: list[Cells], order: Sequence[tuple[Expression, bool]], compile
     return rows
 
 
+def _numbered(rows: list[Cells], wanted: Sequence[RowNumber], compiler: Compiler) -> list[Cells]:
+    """Put the numbers of ROW_NUMBER behind each row."""
+    made = [list(row) for row in rows]
+    for one in wanted:
+        keys = [compiler.compile(part).value for part in one.partition]
+        places = _sorted([(*row, at) for at, row in enumerate(rows)], one.order, compiler)
+        counts: Counter[Cells] = Counter()
+        for row in places:
+            among = tuple(key(row) for key in keys)
+            counts[among] += 1
+            made[cast("int", row[-1])].append(counts[among])
+    return [tuple(row) for row in made]
+
+
 def _aggregates(one: Expression) -> Iterator[FunctionCall]:
     if isinstance(one, FunctionCall) and one.name in AGGREGATES:
         yield one
@@ -227,7 +248,7 @@ def _aggregated(
     return found
 
 
-class _Bounds:
+class KeyBounds:
     """Finds between which sort keys a condition's rows lie; a bound may be too wide, never too narrow."""
 
     def __init__(self, scope: NameScope, sorted_by: Sequence[int], compiler: Compiler) -> None:

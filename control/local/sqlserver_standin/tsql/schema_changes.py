@@ -1,12 +1,15 @@
-"""Runs definitions: tables and their columns, databases and their options."""
+"""Runs definitions: tables and their columns, databases and their options; who may do what."""
 
 from collections.abc import Sequence
 
 from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
+from wrackline.control.local.sqlserver_standin.tsql import rights
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     ColumnAlteration,
     DatabaseDefinition,
     Definition,
+    PrincipalDefinition,
+    RightGrant,
     TableDefinition,
     TableRemoval,
 )
@@ -16,6 +19,9 @@ from wrackline.control.local.sqlserver_standin.wire.server_error import ServerEr
 
 def run(statement: Definition, reader: Reader, current: ModelDatabase) -> None:
     """Run a definition; only who owns the database may."""
+    if isinstance(statement, RightGrant | PrincipalDefinition):
+        rights.run(statement, reader, current)
+        return
     if isinstance(statement, DatabaseDefinition):
         _database(statement, reader)
         return
@@ -24,9 +30,13 @@ def run(statement: Definition, reader: Reader, current: ModelDatabase) -> None:
     match statement:
         case TableDefinition():
             full = f"{parts[-2] if len(parts) > 1 else 'dbo'}.{parts[-1]}"
-            database.create_table(full, dict(statement.columns), statement.key, statement.unique)
+            defaults = {column: one.value for column, one in statement.defaults.items()}
+            columns = dict(statement.columns)
+            database.create_table(full, columns, statement.key, statement.unique, defaults=defaults)
         case ColumnAlteration(kind="ADD"):
-            database.add_column(name, statement.column, statement.declaration)
+            default = None if statement.default is None else statement.default.value
+            fill = default if statement.fills or "not null" in statement.declaration else None
+            database.add_column(name, statement.column, statement.declaration, fill, default)
         case ColumnAlteration(kind="DROP"):
             database.drop_column(name, statement.column)
         case ColumnAlteration():

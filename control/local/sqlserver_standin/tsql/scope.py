@@ -22,6 +22,8 @@ class Compiled(NamedTuple):
     nullable: bool = True
     place: int | None = None
     constant: bool = False
+    explicit: bool = False
+    """Whether its collation comes from a COLLATE."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from wrackline.control.local.sqlserver_standin.model.catalogue import Asker
 from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
 from wrackline.control.local.sqlserver_standin.model.relations import RowSource
 from wrackline.control.local.sqlserver_standin.model.server import AZURE, ModelServer
-from wrackline.control.local.sqlserver_standin.model.tables import Cells
+from wrackline.control.local.sqlserver_standin.model.tables import Cells, declared
 from wrackline.control.local.sqlserver_standin.model.transactions import LockWait, ModelTransaction
 from wrackline.control.local.sqlserver_standin.tsql import (
     functions,
@@ -29,18 +29,16 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.parser import statem
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Bound,
     Change,
-    ColumnAlteration,
     Conditional,
-    DatabaseDefinition,
     Expression,
+    Filling,
     Insertion,
     OptionSetting,
     ProcedureCall,
     Query,
     RelationName,
     Statement,
-    TableDefinition,
-    TableRemoval,
+    TableVariable,
     Using,
     VariableValue,
 )
@@ -98,6 +96,7 @@ class SqlSession:
         self.settings = settings.Settings()
         self._cancelled = cancelled
         self._variables: dict[str, tuple[SqlType, Cell]] = {}
+        self._tables: dict[str, tuple[Sequence[ShownColumn], list[Cells]]] = {}
 
     @property
     def asker(self) -> Asker:
@@ -140,6 +139,9 @@ class SqlSession:
 
     def source(self, table: RelationName) -> RowSource:
         """Return what a name in FROM gives."""
+        if table.parts[0].startswith("@"):
+            columns, rows = self._table(table.parts[0].lower())
+            return RowSource(columns, (), lambda _low, _high: iter(rows))
         arguments = None if table.arguments is None else [self.value(one) for one in table.arguments]
         return sources.source(self, self.database, table, arguments)
 
@@ -163,7 +165,8 @@ class SqlSession:
     def run(self, text: str, parameters: Mapping[str, tuple[SqlType, Cell]]) -> Iterator[Outcome]:
         """Run a batch, statement by statement."""
         self._variables = {name.lower(): value for name, value in parameters.items()}
-        for statement, its_text in statements(text):
+        self._tables.clear()
+        for statement, its_text in list(statements(text)):  # a batch that is wrong is not begun
             yield from self._guarded(statement, its_text)
 
     def execute(self, name: str, arguments: Sequence[tuple[str, Cell]]) -> Iterator[Outcome]:
@@ -213,22 +216,43 @@ class SqlSession:
             case OptionSetting():
                 settings.change(self.settings, statement.words)
                 yield RowCount(None)
-            case VariableValue():
+            case VariableValue() | TableVariable():
                 self._assign(statement)
                 yield RowCount(None)
             case Using():
                 yield self.enter(statement.database)
                 yield RowCount(None)
-            case ProcedureCall():
-                arguments = [(name, self.value(one)) for name, one in statement.arguments]
-                yield from procedures.call(self, statement.name, arguments)
-            case TableDefinition() | ColumnAlteration() | TableRemoval() | DatabaseDefinition():
-                schema_changes.run(statement, self, self.database)
-                yield RowCount(None)
+            case ProcedureCall() | Filling():
+                yield from self._called(statement)
             case Conditional():
                 if self.value(statement.condition) is True:
                     for one in statement.then:
                         yield from self._execute(one)
+            case _:
+                schema_changes.run(statement, self, self.database)
+                yield RowCount(None)
+
+    def _called(self, one: ProcedureCall | Filling) -> Sequence[Outcome]:
+        call = one.call if isinstance(one, Filling) else one
+        arguments = [(name, self.value(value)) for name, value in call.arguments]
+        found: Sequence[Outcome] = procedures.call(self, call.name, arguments)
+        return [self._fill(one.name, found)] if isinstance(one, Filling) else found
+
+    def _table(self, name: str) -> tuple[Sequence[ShownColumn], list[Cells]]:
+        if name not in self._tables:
+            raise ServerError(1087, f'Must declare the table variable "{name}".', severity=15)
+        return self._tables[name]
+
+    def _fill(self, name: str, results: Sequence[Outcome]) -> RowCount:
+        """Put the rows of results into a table variable."""
+        columns, rows = self._table(name)
+        found = [row for one in results if isinstance(one, QueryRows) for row in one.rows]
+        if any(len(row) != len(columns) for row in found):
+            raise ServerError(213, "The number of supplied values does not match table definition.")
+        rows += [
+            tuple(fitted(column.of, cell) for column, cell in zip(columns, row, strict=True)) for row in found
+        ]
+        return RowCount(len(found))
 
     def _trimmed(self, found: QueryRows) -> QueryRows:
         """Cut long values as SET TEXTSIZE says."""
@@ -249,7 +273,11 @@ class SqlSession:
             rows=[tuple(cut(at, cell) for at, cell in enumerate(row)) for row in found.rows]
         )
 
-    def _assign(self, one: VariableValue) -> None:
+    def _assign(self, one: VariableValue | TableVariable) -> None:
+        if isinstance(one, TableVariable):
+            made = [declared(name, text, self.database.collation) for name, text in one.columns]
+            self._tables[one.name] = [ShownColumn(column.name, column.of) for column in made], []
+            return
         of = one.of or self.variable(one.name)[0]
         value = None if one.value is None else self.value(one.value)
         self._variables[one.name] = (of, fitted(of, value))

@@ -59,13 +59,15 @@ def located(reader: Reader, current: ModelDatabase, parts: Sequence[str]) -> tup
     return database, f"{schema}.{parts[-1]}".lower()
 
 
-def base_table(reader: Reader, current: ModelDatabase, table: RelationName) -> ModelTable:
-    """Return a base table that the user may read and write."""
+def base_table(
+    reader: Reader, current: ModelDatabase, table: RelationName, right: str = "SELECT"
+) -> ModelTable:
+    """Return a base table that the user may read, or write as `right` says."""
     database, name = located(reader, current, table.parts)
     found = database.tables.get(name)
     if found is None:
         raise invalid(table)
-    permit(reader.asks(database).grant, database, found.schema, found.name)
+    permit(reader.asks(database).grant, database, found.schema, found.name, right)
     return found
 
 
@@ -98,10 +100,10 @@ def invalid(table: RelationName) -> ServerError:
     return ServerError(208, f"Invalid object name '{'.'.join(table.parts)}'.")
 
 
-def permit(grant: Grant, database: ModelDatabase, schema: str, name: str) -> None:
-    """Refuse who has no right in a schema."""
-    if not (grant.owner or schema.lower() in grant.schemas):
-        text = f"The SELECT permission was denied on the object '{name}'"
+def permit(grant: Grant, database: ModelDatabase, schema: str, name: str, right: str = "SELECT") -> None:
+    """Refuse who has no right on a table, nor on its schema."""
+    if not grant.may(right, schema, name):
+        text = f"The {right} permission was denied on the object '{name}'"
         raise ServerError(
             229, f"{text}, database '{database.name}', schema '{schema}'.", severity=14, state=5
         )

@@ -8,7 +8,7 @@ from wrackline.control.local.sqlserver_standin.model.database import ModelDataba
 from wrackline.control.local.sqlserver_standin.model.tables import Cells, ModelTable, RowKey
 from wrackline.control.local.sqlserver_standin.model.transactions import ModelTransaction
 from wrackline.control.local.sqlserver_standin.tsql.compiling import Compiler
-from wrackline.control.local.sqlserver_standin.tsql.queries import Sources
+from wrackline.control.local.sqlserver_standin.tsql.queries import KeyBounds, Sources
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import Change, Insertion
 from wrackline.control.local.sqlserver_standin.tsql.scope import EMPTY, NameScope
 from wrackline.control.local.sqlserver_standin.tsql.sources import Reader, base_table, located
@@ -16,6 +16,7 @@ from wrackline.control.local.sqlserver_standin.wire.server_error import ServerEr
 from wrackline.control.local.sqlserver_standin.wire.tokens import ShownColumn
 
 _INSERT, _DELETE, _UPDATE = 0xC3, 0xC4, 0xC5
+_RIGHTS = {_INSERT: "INSERT", _DELETE: "DELETE", _UPDATE: "UPDATE"}
 
 
 class Writer(Reader, Sources, Protocol):
@@ -27,7 +28,7 @@ class Writer(Reader, Sources, Protocol):
 
 def run(statement: Insertion | Change, session: Writer) -> int:
     """Run a statement, and return how many rows it wrote."""
-    table = base_table(session, session.database, statement.table)
+    table = base_table(session, session.database, statement.table, _RIGHTS[command(statement)])
     database, _ = located(session, session.database, statement.table.parts)
     if database.read_only:
         raise ServerError(
@@ -77,9 +78,17 @@ def _insert(statement: Insertion, session: Writer, table: ModelTable, one: Model
 
 def _change(statement: Change, session: Writer, table: ModelTable, one: ModelTransaction) -> int:
     columns = [(table.name, ShownColumn(column.name, column.of, column.nullable)) for column in table.columns]
-    compiler = Compiler(NameScope(columns), session)
-    fits = (lambda _row: True) if statement.where is None else compiler.condition(statement.where)
-    found: list[tuple[RowKey, Cells]] = [(key, row) for key, row in one.own_rows(table) if fits(row)]
+    scope = NameScope(columns)
+    compiler = Compiler(scope, session)
+    found: list[tuple[RowKey, Cells]]
+    if statement.where is None:
+        found = one.own_rows(table)
+    else:
+        base_table(session, session.database, statement.table)  # whoever looks for rows reads them
+        bounds = KeyBounds(scope, [table.place(name) for name in table.key], compiler)
+        near = one.own_rows(table, bounds.low(statement.where), bounds.high(statement.where))
+        fits = compiler.condition(statement.where)
+        found = [(key, row) for key, row in near if fits(row)]
     if statement.assignments is None:
         one.delete_rows(table, [key for key, _ in found])
         return len(found)

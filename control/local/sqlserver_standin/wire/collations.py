@@ -25,6 +25,11 @@ class Collation:
         bits = self.locale | self.flags << 20 | self.version << 28
         return bits.to_bytes(4, "little") + bytes([self.sort_id])
 
+    @property
+    def ignores_case(self) -> bool:
+        """Whether capitals and small letters are the same."""
+        return bool(self.flags & _IGNORE_CASE)
+
     def order(self, text: str) -> str | bytes:
         """Return what puts two texts into this collation's order; blanks at the end don't count.
 
@@ -33,7 +38,7 @@ class Collation:
         text = text.rstrip(" ")
         if self.flags & _BINARY2:
             return text.encode("utf-16-be", "surrogatepass")
-        return text.casefold() if self.flags & _IGNORE_CASE else text.swapcase()
+        return text.casefold() if self.ignores_case else text.swapcase()
 
 
 _AS = 0x0C  # ignores kana and width; accents and case count

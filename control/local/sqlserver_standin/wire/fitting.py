@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+import re
 import struct
 import uuid
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
@@ -29,6 +30,7 @@ _RANGES = {
     "bigint": (-(2**63), 2**63 - 1),
 }
 _MONEY = {"smallmoney": 2**31, "money": 2**63}
+_OFFSET = re.compile(r"(.*?)\s*(?:Z|([+-])(\d\d):(\d\d))?")
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_UP)
 _BYTES = frozenset({"binary", "varbinary", "image", "timestamp", *CLR})
 _MOMENTS = frozenset({"datetime", "smalldatetime", "datetime2"})
@@ -137,8 +139,7 @@ def _parsed(of: SqlType, text: str) -> Cell:
         if of.name == "time":
             return _moment_of_text(f"1900-01-01 {text}")
         if of.name == "datetimeoffset":
-            moment = dt.datetime.fromisoformat(text)
-            return ZonedMoment.of(moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC))
+            return _zoned_of_text(text)
         return _moment_of_text(text)
     except (ValueError, InvalidOperation):
         raise ServerError(
@@ -153,6 +154,15 @@ def _moment_of_text(text: str) -> Moment:
     part = part.ljust(7, "0")
     moment = dt.datetime.fromisoformat(main).replace(microsecond=int(part[:6]))
     return Moment.of(moment, int(part[6]))
+
+
+def _zoned_of_text(text: str) -> ZonedMoment:
+    """Read a date and time with an offset behind it, or of UTC."""
+    local, sign, hours, minutes = _OFFSET.fullmatch(text).groups(default="0")  # type: ignore[union-attr]
+    offset = (int(hours) * 60 + int(minutes)) * (-1 if sign == "-" else 1)
+    moment = _moment_of_text(local)
+    ticks = moment.day * TICKS_OF_DAY + moment.ticks - offset * 60 * TICKS_OF_SECOND
+    return ZonedMoment(*divmod(ticks, TICKS_OF_DAY), offset)
 
 
 def _integer(of: SqlType, value: Cell) -> int:

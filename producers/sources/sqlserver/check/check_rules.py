@@ -123,6 +123,16 @@ RIGHT_LACKS = rule(
     fix("sqlserver.right_lacks", "USE {database}; {statement}", "db_owner"),
 )
 
+NO_TABLES = rule(
+    "sqlserver.no_tables",
+    ERROR,
+    "No table is captured",
+    "no table of {name} that the filters capture has a capture instance",
+    "nothing is copied",
+    "capture each table, as db_owner: USE {database}; EXEC sys.sp_cdc_enable_table @source_schema = N'dbo',"
+    " @source_name = N'<table>', @role_name = NULL;",
+)
+
 # A table
 COMMANDS_UNNUMBERED = rule(
     "sqlserver.commands_unnumbered",

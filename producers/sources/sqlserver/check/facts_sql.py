@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from wrackline.producers.sources.sqlserver.connect.quoting import identifier, system_name
+from wrackline.producers.sources.sqlserver.connect.quoting import system_name
 
 SERVER: Final = (
     "SELECT CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)),"
@@ -35,18 +35,4 @@ def unnumbered(database: str | None) -> str:
     return (
         f"SELECT c.capture_instance FROM {changes} c LEFT JOIN {columns} k ON k.object_id = c.object_id"  # noqa: S608
         " AND k.name = N'__$command_id' WHERE k.object_id IS NULL;"
-    )
-
-
-def columns(database: str | None) -> str:
-    """List the columns of all captured tables, each with its system type; a CLR type of a user's is clr."""
-    prefix = "" if database is None else f"{identifier(database)}."
-    return (
-        "SELECT k.object_id, k.name, k.column_id, CASE WHEN t.is_assembly_type = 1 AND t.is_user_defined = 1"  # noqa: S608
-        " THEN N'clr' WHEN t.is_assembly_type = 1 THEN t.name ELSE b.name END, k.max_length, k.precision,"
-        f" k.scale, k.is_computed, k.is_nullable, k.collation_name FROM {prefix}sys.columns k"
-        f" JOIN {prefix}sys.types t ON t.user_type_id = k.user_type_id"
-        f" LEFT JOIN {prefix}sys.types b ON b.user_type_id = k.system_type_id"
-        f" WHERE k.object_id IN (SELECT source_object_id FROM {prefix}cdc.change_tables)"
-        " ORDER BY k.object_id, k.column_id;"
     )

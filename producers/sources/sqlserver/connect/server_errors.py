@@ -8,7 +8,8 @@
 | 229, 230, 262, 297, 300, 15247 | a right is missing | an operator |
 | 18452, 18456, 18470, 18486, 18487, 18488 | the login is refused | an operator |
 | 220, 232, 241, 245, 248, 8114, 8115, 8152 | a value that can't be read or compared | an operator |
-| 102, 156, 170, 207, 319, 8155 | a statement that will fail again | an operator |
+| 207 | a column is missing | an operator |
+| 102, 156, 170, 319, 8155 | a statement that will fail again | an operator |
 | 3906, 3908 | the database only reads | an operator |
 
 "We" is Transient: tried again, with a limit.  A message can quote the value that it fails on, so its words
@@ -43,6 +44,13 @@ OBJECT_MISSING = define(
     OperatorNeeded,
     "what is needed to {doing} does not exist: {reason}",
     hint="create it again, or remove it from the pipeline's settings; see: wrackline check <pipeline.toml>",
+)
+COLUMN_MISSING = define(
+    "sqlserver.column_missing",
+    OperatorNeeded,
+    "a column that is needed to {doing} does not exist (error {number})",
+    hint="look at the table's columns, and correct the pipeline's settings; see: wrackline check"
+    " <pipeline.toml>",
 )
 LOGIN_REFUSED = define(
     "sqlserver.login_refused",
@@ -83,8 +91,9 @@ _TABLE: Final = ErrorTable(
         RIGHT_MISSING: _RIGHTS,
         LOGIN_REFUSED: (18452, 18456, 18470, 18486, 18487, 18488),
         VALUE_REFUSED: (220, 232, 241, 245, 248, 8114, 8115, 8152),
-        STATEMENT_REFUSED: (102, 156, 170, 207, 319, 8155),
+        STATEMENT_REFUSED: (102, 156, 170, 319, 8155),
         ONLY_READS: (3906, 3908),
+        COLUMN_MISSING: (207,),
     },
     otherwise=SERVER_LOST,
     shown=_UNREADY | _RIGHTS | _MISSING,

@@ -71,6 +71,8 @@ class SqlServerPosition:
     ddl: Lsn = field(default=ZERO, compare=False)
     """The last entry of `cdc.ddl_history` that was looked at."""
     instances: Mapping[str, FollowedInstance] = field(default_factory=dict, compare=False)
+    serial: int = field(default=0, compare=False)
+    """How many rows of the change tables with the last row's seqval are published, as events number them."""
 
     def __post_init__(self) -> None:
         """Refuse a place that is neither behind a row nor behind a commit."""
@@ -103,13 +105,16 @@ class SqlServerPosition:
         made: dict[str, Json] = {"epoch": self.epoch, "lsn": self.lsn.hex()}
         if self.cut is not None:
             command, seqval, table, operation = self.cut
-            made["cut"] = {
+            cut: dict[str, Json] = {
                 "command": command,
                 "seqval": seqval.hex(),
                 "operation": operation,
                 "object": table,
                 "ordinal": self.done,
             }
+            if self.serial:
+                cut["serial"] = self.serial
+            made["cut"] = cut
         if self.transaction is not None:
             made["transaction"] = self.transaction.hex()
         if self.identity is not None:
@@ -126,7 +131,7 @@ class SqlServerPosition:
 def position_of(saved: Saved) -> SqlServerPosition:
     """Read a saved position; refuse it if a part is missing or has another form."""
     try:
-        cut, done = _cut(saved["cut"]) if "cut" in saved else (None, WHOLE)
+        cut, done, serial = _cut(saved["cut"]) if "cut" in saved else (None, WHOLE, 0)
         return SqlServerPosition(
             _number(saved, "epoch"),
             _commit(saved),
@@ -136,6 +141,7 @@ def position_of(saved: Saved) -> SqlServerPosition:
             _identity(saved["identity"]) if "identity" in saved else None,
             _lsn(saved, "ddl") if "ddl" in saved else ZERO,
             _instances(saved.get("instances", {})),
+            serial,
         )
     except _PlaceFormError as exc:
         raise POSITION_UNREADABLE(reason=exc) from None
@@ -152,7 +158,7 @@ def _commit(saved: Saved) -> Lsn:
     return lsn
 
 
-def _cut(saved: Json) -> tuple[RowPlace, int]:
+def _cut(saved: Json) -> tuple[RowPlace, int, int]:
     if not isinstance(saved, Mapping):
         raise _PlaceFormError("cut is not an object")
     command = None if saved.get("command") is None else _number(saved, "command")
@@ -164,7 +170,7 @@ def _cut(saved: Json) -> tuple[RowPlace, int]:
         row_key(ZERO, place)
     except ValueError:
         raise _PlaceFormError("cut is not a place in a change table") from None
-    return place, done
+    return place, done, _number(saved, "serial") if "serial" in saved else 0
 
 
 def _identity(saved: Json) -> DatabaseIdentity:

@@ -183,7 +183,7 @@ def test_a_fence_is_passed_when_every_commit_up_to_it_is_out() -> None:
 
 def test_a_signal_mark_is_its_row() -> None:
     at = SqlServerPosition(1, lsn(6))
-    mark = marks.SqlServerSignalMark("w-close")
+    mark = marks.SqlServerSignalMark("w", "w-close")
     assert mark.passed(Signal("w-close", "snapshot-window-close", "", at))
     assert not mark.passed(Signal("w-open", "snapshot-window-open", "", at))
     assert not mark.passed(Progress(at))

@@ -55,7 +55,6 @@ def test_a_debezium_connector_runs_as_it_is_with_warnings() -> None:
         "schema.history.internal.kafka.topic",
         "driver.trustStore",
         "driver.trustStorePassword",
-        "driver.loginTimeout",
         "streaming.fetch.size",
         "incremental.snapshot.option.recompile",
     }

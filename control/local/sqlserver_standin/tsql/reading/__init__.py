@@ -5,5 +5,6 @@ word_reader   a place in them
 syntax        the parts of a statement
 expressions   expressions
 definitions   CREATE, ALTER, DROP, TRUNCATE
+rights        GRANT, log-ins, users, roles
 parser        a batch, statement by statement
 """

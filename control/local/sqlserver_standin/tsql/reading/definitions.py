@@ -2,12 +2,14 @@
 
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     ColumnAlteration,
+    Constant,
     DatabaseDefinition,
     Definition,
     TableDefinition,
     TableRemoval,
 )
 from wrackline.control.local.sqlserver_standin.tsql.reading.word_reader import WordReader
+from wrackline.control.local.sqlserver_standin.tsql.reading.words import WordKind
 
 _OPTIONS = frozenset({"READ_COMMITTED_SNAPSHOT", "ALLOW_SNAPSHOT_ISOLATION"})
 
@@ -36,10 +38,14 @@ class DefinitionReader:
         raise self._words.wrong()
 
     def _table(self) -> TableDefinition:
-        name = self._words.parts()
+        return self.columns(self._words.parts())
+
+    def columns(self, name: tuple[str, ...] = ()) -> TableDefinition:
+        """Read what stands in the brackets of a table's definition."""
         columns: list[tuple[str, str]] = []
         key: list[str] = []
         unique: list[str] = []
+        defaults: dict[str, Constant] = {}
         self._words.need("(")
         while True:
             if self._words.skip("CONSTRAINT"):
@@ -49,11 +55,11 @@ class DefinitionReader:
             elif self._words.is_next("UNIQUE"):
                 unique += self._index("UNIQUE")
             else:
-                columns.append(self._column(key, unique))
+                columns.append(self._column(key, unique, defaults))
             if not self._words.skip(","):
                 break
         self._words.need(")")
-        return TableDefinition(name, tuple(columns), tuple(key), tuple(unique))
+        return TableDefinition(name, tuple(columns), tuple(key), tuple(unique), defaults)
 
     def _index(self, *kind: str) -> list[str]:
         self._words.need(*kind)
@@ -65,9 +71,11 @@ class DefinitionReader:
         self._words.need(")")
         return names
 
-    def _column(self, key: list[str], unique: list[str]) -> tuple[str, str]:
-        """Read a column; that it is a key is added to the lists."""
+    def _column(self, key: list[str], unique: list[str], defaults: dict[str, Constant]) -> tuple[str, str]:
+        """Read a column; that it is a key, and its default, are added to what is there."""
         name, declaration = self._words.name(), self._declaration()
+        if (default := self._default()) is not None:
+            defaults[name] = default
         if self._words.skip("CONSTRAINT"):
             self._words.name()
         if self._words.skip("PRIMARY", "KEY"):
@@ -94,10 +102,30 @@ class DefinitionReader:
         self._words.skip("NULL")
         return f"{of}{collation}{identity}{null}"
 
+    def _default(self) -> Constant | None:
+        """Read DEFAULT with a literal, which may be in brackets."""
+        if self._words.is_next("CONSTRAINT") and not self._words.at_word(2, "DEFAULT"):
+            return None
+        if self._words.skip("CONSTRAINT"):
+            self._words.name()
+        if not self._words.skip("DEFAULT"):
+            return None
+        brackets = 0
+        while self._words.skip("("):
+            brackets += 1
+        word = self._words.step()
+        if word.kind is not WordKind.VALUE:
+            raise self._words.wrong()
+        for _ in range(brackets):
+            self._words.need(")")
+        return Constant(word.value)
+
     def _alteration(self) -> ColumnAlteration:
         table = self._words.parts()
         if self._words.skip("ADD"):
-            return ColumnAlteration(table, "ADD", self._words.name(), self._declaration())
+            name, declaration, default = self._words.name(), self._declaration(), self._default()
+            fills = self._words.skip("WITH", "VALUES")
+            return ColumnAlteration(table, "ADD", name, declaration, default, fills)
         if self._words.skip("DROP", "COLUMN"):
             return ColumnAlteration(table, "DROP", self._words.name())
         self._words.need("ALTER", "COLUMN")

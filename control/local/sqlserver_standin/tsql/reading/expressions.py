@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Choice,
+    Collated,
     Constant,
     Conversion,
     Expression,
@@ -12,16 +13,23 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Membership,
     NamedColumn,
     Operation,
+    RowNumber,
     Subquery,
     Variable,
 )
 from wrackline.control.local.sqlserver_standin.tsql.reading.word_reader import WordReader
-from wrackline.control.local.sqlserver_standin.tsql.reading.words import WordKind
+from wrackline.control.local.sqlserver_standin.tsql.reading.words import Word, WordKind
 
 if TYPE_CHECKING:
     from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import Query
 
+_CAST_LENGTH = 30
+"""The length of a text or of bytes that CAST names without one."""
 _COMPARISONS = {"=", "<>", "!=", "<", ">", "<=", ">="}
+
+
+def _literal(word: Word) -> Constant:
+    return Constant(word.value, narrow=word.text.startswith("'"))
 
 
 class ExpressionReader:
@@ -39,7 +47,11 @@ class ExpressionReader:
         return tuple(found)
 
     def expression(self) -> Expression:
-        """Take an expression."""
+        """Take an expression; most of those in a long batch are literals."""
+        word = self._words.word
+        if word.kind is WordKind.VALUE and self._words.peek().text in {",", ")"}:
+            self._words.step()
+            return _literal(word)
         left = self._conjunction()
         while self._words.skip("OR"):
             left = Operation("OR", (left, self._conjunction()))
@@ -76,9 +88,10 @@ class ExpressionReader:
     def _of_set(self, left: Expression) -> Expression | None:
         if self._words.skip("IN"):
             self._words.need("(")
-            items = self.listed(self.expression)
+            query = self._subquery() if self._words.is_next("SELECT") else None
+            items = self.listed(self.expression) if query is None else ()
             self._words.need(")")
-            return Membership(left, items)
+            return Membership(left, items, query)
         if self._words.skip("LIKE"):
             return Operation("LIKE", (left, self._sum()))
         if self._words.skip("BETWEEN"):
@@ -105,13 +118,24 @@ class ExpressionReader:
     def _signed(self) -> Expression:
         if self._words.skip("-"):
             return Operation("NEG", (self._signed(),))
-        return self._signed() if self._words.skip("+") else self._operand()
+        return self._signed() if self._words.skip("+") else self._suffixed()
+
+    def _suffixed(self) -> Expression:
+        """Take an operand with what may stand behind it: COLLATE, AT TIME ZONE."""
+        found = self._operand()
+        while True:
+            if self._words.skip("COLLATE"):
+                found = Collated(found, self._words.name())
+            elif self._words.skip("AT", "TIME", "ZONE"):
+                found = FunctionCall("AT TIME ZONE", (found, self._operand()))
+            else:
+                return found
 
     def _operand(self) -> Expression:
         word = self._words.word
         if word.kind is WordKind.VALUE:
             self._words.step()
-            return Constant(word.value, narrow=word.text.startswith("'"))
+            return _literal(word)
         if word.kind is WordKind.VARIABLE:
             return Variable(self._words.step().text)
         if self._words.skip("("):
@@ -138,14 +162,14 @@ class ExpressionReader:
         self._words.need("(")
         value = self.expression()
         self._words.need("AS")
-        of = self._words.type()
+        of = self._words.type(length=_CAST_LENGTH)
         self._words.need(")")
         return Conversion(value, of)
 
     def _convert(self) -> Expression:
         self._words.step()
         self._words.need("(")
-        of = self._words.type()
+        of = self._words.type(length=_CAST_LENGTH)
         self._words.need(",")
         value = self.expression()
         self._words.need(")")
@@ -164,6 +188,24 @@ class ExpressionReader:
         self._words.need("END")
         return Choice(tuple(branches), otherwise)
 
+    def _row_number(self) -> RowNumber:
+        self._words.need("OVER", "(")
+        partition = self.listed(self.expression) if self._words.skip("PARTITION", "BY") else ()
+        self._words.need("ORDER", "BY")
+        order = self.ordered()
+        self._words.need(")")
+        return RowNumber(partition, order)
+
+    def ordered(self) -> tuple[tuple[Expression, bool], ...]:
+        """Take what stands behind ORDER BY: expressions, and whether each descends."""
+        found = []
+        while True:
+            value, descends = self.expression(), self._words.skip("DESC")
+            self._words.skip("ASC")
+            found.append((value, descends))
+            if not self._words.skip(","):
+                return tuple(found)
+
     def _named(self) -> Expression:
         parts = self._words.parts()
         if not self._words.skip("("):
@@ -173,7 +215,7 @@ class ExpressionReader:
             self._words.need(")")
             return FunctionCall(name, (), star=True)
         if self._words.skip(")"):
-            return FunctionCall(name, ())
+            return self._row_number() if name == "ROW_NUMBER" else FunctionCall(name, ())
         if name in {"DATEPART", "DATEADD", "DATEDIFF", "DATEDIFF_BIG"}:  # the first argument is a keyword
             first: tuple[Expression, ...] = (Constant(self._words.name().lower()),)
             arguments = first + (self.listed(self.expression) if self._words.skip(",") else ())

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 
 from wrackline.control.local.sqlserver_standin.tsql.reading.definitions import DefinitionReader
 from wrackline.control.local.sqlserver_standin.tsql.reading.expressions import ExpressionReader
+from wrackline.control.local.sqlserver_standin.tsql.reading.rights import RightReader
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Bound,
     Change,
     Conditional,
     Constant,
     Derived,
-    Expression,
+    Filling,
     From,
     Insertion,
     Join,
@@ -25,6 +26,7 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     RelationName,
     ResultItem,
     Statement,
+    TableVariable,
     Using,
     VariableValue,
 )
@@ -54,6 +56,8 @@ class _BatchReader:
         self._words = WordReader(text)
         self._expressions = ExpressionReader(self._words, self._query)
         self._definitions = DefinitionReader(self._words)
+        self._rights = RightReader(self._words)
+        self._named: dict[str, Query] = {}
 
     def batch(self) -> Iterator[tuple[Statement, str]]:
         while self._words.skip(";"):
@@ -84,6 +88,7 @@ class _BatchReader:
     def _statement(self) -> Statement:
         known: dict[str, Callable[[], Statement]] = {
             "SELECT": self._query,
+            "WITH": self._with,
             "INSERT": self._insertion,
             "UPDATE": self._update,
             "DELETE": self._deletion,
@@ -97,8 +102,9 @@ class _BatchReader:
             "EXEC": self._procedure,
             "EXECUTE": self._procedure,
             "IF": self._conditional,
-            "CREATE": self._definitions.read,
-            "ALTER": self._definitions.read,
+            "GRANT": self._rights.grant,
+            "CREATE": self._defined,
+            "ALTER": self._defined,
             "DROP": self._definitions.read,
             "TRUNCATE": self._definitions.read,
         }
@@ -107,25 +113,32 @@ class _BatchReader:
             raise self._words.wrong()
         return read()
 
+    def _defined(self) -> Statement:
+        return self._rights.principal() or self._definitions.read()
+
     def _query(self) -> Query:
         first = self._select()
         more = []
         while self._words.skip("UNION", "ALL"):
             more.append(self._select())
-        order = []
-        if self._words.skip("ORDER", "BY"):
-            order.append(self._sorted())
-            while self._words.skip(","):
-                order.append(self._sorted())
+        order = self._expressions.ordered() if self._words.skip("ORDER", "BY") else ()
         if self._words.skip("OPTION"):
             self._words.need("(", "RECOMPILE", ")")
-        return Query(first.items, first.source, first.where, tuple(order), first.top, tuple(more))
+        return Query(first.items, first.source, first.where, order, first.top, tuple(more))
 
-    def _sorted(self) -> tuple[Expression, bool]:
-        value = self._expressions.expression()
-        descends = self._words.skip("DESC")
-        self._words.skip("ASC")
-        return value, descends
+    def _with(self) -> Query:
+        """Read a query with others that are named before it; each name then means that query."""
+        self._words.need("WITH")
+        while True:
+            name = self._words.name().lower()
+            self._words.need("AS", "(")
+            self._named[name] = self._query()
+            self._words.need(")")
+            if not self._words.skip(","):
+                break
+        found = self._query()
+        self._named.clear()
+        return found
 
     def _select(self) -> Query:
         if self._words.skip("("):
@@ -192,6 +205,9 @@ class _BatchReader:
             query = self._query()
             self._words.need(")")
             return Derived(query, self._alias(""))
+        if self._words.word.kind is WordKind.VARIABLE:
+            name = self._words.step().text
+            return RelationName((name,), self._alias(name))
         parts = self._words.parts()
         arguments = None
         if self._words.skip("("):
@@ -200,6 +216,8 @@ class _BatchReader:
             )
             self._words.need(")")
         alias = self._alias(parts[-1])
+        if len(parts) == 1 and parts[0].lower() in self._named:
+            return Derived(self._named[parts[0].lower()], alias)
         hints: frozenset[str] = frozenset()
         if self._words.skip("WITH"):
             hints = self._hints()
@@ -225,9 +243,14 @@ class _BatchReader:
         hints = self._hints() if self._words.skip("WITH") else frozenset()
         return RelationName(parts, parts[-1], hints)
 
-    def _insertion(self) -> Insertion:
+    def _insertion(self) -> Insertion | Filling:
         self._words.need("INSERT")
         self._words.skip("INTO")
+        if self._words.word.kind is WordKind.VARIABLE:
+            name = self._words.step().text.lower()
+            if not self._words.is_next("EXEC"):
+                raise self._words.wrong()
+            return Filling(name, self._procedure())
         table = self._named_table()
         columns = []
         if self._words.skip("("):
@@ -306,6 +329,8 @@ class _BatchReader:
         self._words.need("DECLARE")
         name = self._words.step().text.lower()
         self._words.skip("AS")
+        if self._words.skip("TABLE"):
+            return TableVariable(name, self._definitions.columns().columns)
         of = self._words.type()
         return VariableValue(name, of, self._expressions.expression() if self._words.skip("=") else None)
 

@@ -1,6 +1,6 @@
 """The parts of a statement that the stand-in knows; `parser` makes them, `session` runs them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wrackline.control.local.sqlserver_standin.wire.sql_types import SqlType
@@ -38,11 +38,27 @@ class FunctionCall:
 
 
 @dataclass(frozen=True, slots=True)
+class RowNumber:
+    """ROW_NUMBER: the number of a row among those with the same values, in an order."""
+
+    partition: tuple["Expression", ...]
+    order: tuple[tuple["Expression", bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Conversion:
     """CAST or CONVERT."""
 
     value: "Expression"
     of: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Collated:
+    """COLLATE: an expression that is compared in the order of a collation."""
+
+    value: "Expression"
+    collation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +71,11 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """IN a list."""
+    """IN a list, or IN the rows of a query."""
 
     value: "Expression"
     items: tuple["Expression", ...]
+    query: "Query | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +95,17 @@ class Subquery:
 
 
 Expression = (
-    Constant | NamedColumn | Variable | FunctionCall | Conversion | Operation | Membership | Choice | Subquery
+    Constant
+    | NamedColumn
+    | Variable
+    | FunctionCall
+    | RowNumber
+    | Conversion
+    | Collated
+    | Operation
+    | Membership
+    | Choice
+    | Subquery
 )
 
 
@@ -191,6 +218,22 @@ class ProcedureCall:
 
 
 @dataclass(frozen=True, slots=True)
+class TableVariable:
+    """DECLARE of a table: its columns with their declarations."""
+
+    name: str
+    columns: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """INSERT of what a procedure gives, into a table variable."""
+
+    name: str
+    call: ProcedureCall
+
+
+@dataclass(frozen=True, slots=True)
 class Conditional:
     """IF; a block is several statements."""
 
@@ -206,6 +249,7 @@ class TableDefinition:
     columns: Sequence[tuple[str, str]]
     key: Sequence[str]
     unique: Sequence[str]
+    defaults: Mapping[str, Constant] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +260,9 @@ class ColumnAlteration:
     kind: str
     column: str
     declaration: str = ""
+    default: Constant | None = None
+    fills: bool = False
+    """Whether rows that are there get the default, though NULL is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +283,28 @@ class DatabaseDefinition:
     on: bool = False
 
 
-Definition = TableDefinition | ColumnAlteration | TableRemoval | DatabaseDefinition
+@dataclass(frozen=True, slots=True)
+class RightGrant:
+    """GRANT of rights on a schema (`SCHEMA`), a table (`OBJECT`) or the database (`DATABASE`)."""
+
+    rights: tuple[str, ...]
+    kind: str
+    securable: tuple[str, ...]
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipalDefinition:
+    """CREATE of a `LOGIN` (with its password), a `USER` or a `ROLE`; `ADD` or `DROP` of a role's member."""
+
+    kind: str
+    name: str
+    of: str = ""
+
+
+Definition = (
+    TableDefinition | ColumnAlteration | TableRemoval | DatabaseDefinition | RightGrant | PrincipalDefinition
+)
 Statement = (
     Query
     | Insertion
@@ -247,5 +315,7 @@ Statement = (
     | Using
     | ProcedureCall
     | Conditional
+    | TableVariable
+    | Filling
     | Definition
 )

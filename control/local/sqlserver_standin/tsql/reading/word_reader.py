@@ -2,8 +2,9 @@
 
 from wrackline.control.local.sqlserver_standin.tsql.reading.words import Word, WordKind, words
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
-from wrackline.control.local.sqlserver_standin.wire.sql_types import SqlType, sql_type
+from wrackline.control.local.sqlserver_standin.wire.sql_types import SIZED, SqlType, sql_type
 
+_KEYWORDS = (WordKind.NAME, WordKind.SIGN)
 _RESERVED = frozenset(
     {
         *("SELECT", "FROM", "WHERE", "ORDER", "BY", "UNION", "ALL", "AND", "OR", "NOT", "IN", "IS"),
@@ -12,9 +13,23 @@ _RESERVED = frozenset(
         *("ROLLBACK", "SAVE", "TRAN", "TRANSACTION", "USE", "IF", "ELSE", "END", "CASE", "WHEN", "THEN"),
         *("EXISTS", "DECLARE", "WITH", "GROUP", "HAVING", "DISTINCT", "DESC", "ASC", "CAST", "CONVERT"),
         *("CREATE", "ALTER", "DROP", "TRUNCATE", "MERGE", "OPTION", "RIGHT", "FULL", "WHILE", "RETURN"),
-        *("PRINT", "WAITFOR", "FOR"),
+        *("PRINT", "WAITFOR", "FOR", "COLLATE"),
     }
 )
+
+
+def listed_names(text: str) -> list[str]:
+    """Read names that are listed with commas."""
+    reader = WordReader(text)
+    found = [reader.name()]
+    while reader.skip(","):
+        found.append(reader.name())
+    return found
+
+
+def name_parts(text: str) -> tuple[str, ...]:
+    """Read a name of several parts."""
+    return WordReader(text).parts()
 
 
 class WordReader:
@@ -23,6 +38,7 @@ class WordReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self._words = words(text)
+        self._signs = [one.text.upper() if one.kind in _KEYWORDS else None for one in self._words]
         self.at = 0
 
     @property
@@ -46,11 +62,13 @@ class WordReader:
 
     def is_next(self, *texts: str) -> bool:
         """Say whether the next words are these keywords or signs."""
-        for ahead, text in enumerate(texts):
-            word = self._words[min(self.at + ahead, len(self._words) - 1)]
-            if word.kind not in {WordKind.NAME, WordKind.SIGN} or word.text.upper() != text:
-                return False
-        return True
+        if self._signs[self.at] != texts[0]:  # which is nearly always so
+            return False
+        return self._signs[self.at : self.at + len(texts)] == list(texts)
+
+    def at_word(self, ahead: int, text: str) -> bool:
+        """Say whether the word so far ahead is this keyword or sign."""
+        return self._signs[self.at + ahead : self.at + ahead + 1] == [text]
 
     def skip(self, *texts: str) -> bool:
         """Take these words if they come next."""
@@ -88,8 +106,8 @@ class WordReader:
             found.append("dbo" if self.is_next(".") else self.name())
         return tuple(found)
 
-    def type(self) -> SqlType:
-        """Take a type."""
+    def type(self, length: int = 1) -> SqlType:
+        """Take a type; `length` is that of a text or of bytes that are declared without one."""
         text = self.name()
         if self.skip("("):
             sizes = [self.step().text]
@@ -97,4 +115,6 @@ class WordReader:
                 sizes.append(self.step().text)
             self.need(")")
             text += f"({','.join(sizes)})"
+        elif text.lower() in SIZED:
+            text += f"({length})"
         return sql_type(text)

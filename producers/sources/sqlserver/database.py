@@ -1,0 +1,370 @@
+"""One database of a SQL Server as a source: connects the folder's parts, and decides nothing itself."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+from wrackline.producers.contract.optional_parts import ServerObject
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Saved
+from wrackline.producers.contract.uncaptured import UncapturedReason
+from wrackline.producers.kit.lent_connection import LentConnection
+from wrackline.producers.kit.open_handles import OpenHandles
+from wrackline.producers.kit.polled_stream import PolledStream
+from wrackline.producers.kit.selection import Selection
+from wrackline.producers.sources.sqlserver.check import check, facts_sql, grants
+from wrackline.producers.sources.sqlserver.chunks.chunks import (
+    SqlServerReader,
+    SqlServerReadSession,
+    chunk_reader,
+    is_proven_unique,
+)
+from wrackline.producers.sources.sqlserver.chunks.marks import (
+    MarkSettings,
+    SqlServerFence,
+    SqlServerMarks,
+    mark_settings,
+    savepoint_lsn,
+)
+from wrackline.producers.sources.sqlserver.chunks.whole import SqlServerWholeReader
+from wrackline.producers.sources.sqlserver.connect.quoting import table_name
+from wrackline.producers.sources.sqlserver.connect.server_errors import RIGHT_MISSING
+from wrackline.producers.sources.sqlserver.decode import SqlServerDecoder
+from wrackline.producers.sources.sqlserver.discover import database_sql
+from wrackline.producers.sources.sqlserver.discover.database_sql import identity_of
+from wrackline.producers.sources.sqlserver.discover.discover import (
+    CatalogueLook,
+    SqlServerCatalogue,
+    SqlServerShapes,
+)
+from wrackline.producers.sources.sqlserver.follow.capture_instances import enable_sql
+from wrackline.producers.sources.sqlserver.follow.continuity import (
+    FIRST_EPOCH,
+    LOST,
+    DatabaseState,
+    resume_position,
+)
+from wrackline.producers.sources.sqlserver.follow.handover import CLEANED_AWAY, NOT_CAPTURED
+from wrackline.producers.sources.sqlserver.follow.instance_tracker import InstanceTracker
+from wrackline.producers.sources.sqlserver.heartbeat import SqlServerHeartbeat
+from wrackline.producers.sources.sqlserver.log.lsn import ZERO, lsn_text, previous_lsn
+from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition, position_of
+from wrackline.producers.sources.sqlserver.log.range_audit import RangeAudit
+from wrackline.producers.sources.sqlserver.poll.following import Following, follow
+from wrackline.producers.sources.sqlserver.poll.log_fetcher import LogFetcher
+from wrackline.producers.sources.sqlserver.poll.rotator import InstanceRotator
+from wrackline.producers.sources.sqlserver.poll.round_reader import PollSettings, RoundReader
+from wrackline.producers.sources.sqlserver.resolver import TableResolver
+from wrackline.producers.sources.sqlserver.rows.source_record import SqlServerSourceLabels
+from wrackline.producers.sources.sqlserver.session.server import (
+    OpenedSession,
+    SqlServerConnector,
+    ask_values,
+    database_row,
+    edition_of,
+    refuse_uncaptured,
+)
+from wrackline.producers.sources.sqlserver.stream import FetcherWatch, SqlServerLogWire, SqlServerStream
+from wrackline.producers.sources.sqlserver.wire.session import TdsSession
+from wrackline.schemas import versions
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.language.findings import ColumnSupport, Finding
+from wrackline.schemas.pipelines.publication_settings import skipped_letters
+from wrackline.schemas.settings.declared.source_settings import INSTANTS
+from wrackline.schemas.settings.filters import ColumnRules, TableFilter
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import TableId, TableSchema
+
+
+class SqlServerDatabase:
+    """A database with valid settings."""
+
+    def __init__(self, settings: Values, around: Surroundings, database: str) -> None:
+        self._settings, self._around, self.name = settings, around, database
+        self._server = SqlServerConnector(settings, database)
+        self._rules = ColumnRules.of(settings)
+        self._shapes = SqlServerShapes(self._rules, INSTANTS[settings.text("timestamptz.handling.mode")])
+        self._filter = TableFilter.of(settings)
+        self._selection = Selection(self._catalogued, self._filter, self._signal_table)
+        self._connection = LentConnection(self._server.connect, lambda one: not one.closed, _as_it_is)
+        self._heartbeat = SqlServerHeartbeat(self._server, settings)
+        self._opened = OpenHandles()
+
+    def tables(self) -> Sequence[TableId]:
+        """List the tables that change data capture and the filters capture."""
+        return self._selection.tables()
+
+    def left_out(self) -> Mapping[TableId, UncapturedReason]:
+        """Say why each other table is left out."""
+        with self._catalogued() as catalogue:
+            look = catalogue.look()
+        captured = {facts.id for facts in look.tables.values() if facts.newest is not None}
+        ours = self._signal_table()
+        found = {table: self._reason(table, captured) for table in look.names.values() if table != ours}
+        return {table: reason for table, reason in found.items() if reason is not None}
+
+    def describe(self, table: TableId) -> TableSchema:
+        """Return a table's current shape."""
+        return self._selection.describe(table)
+
+    def described(self, tables: Collection[TableId]) -> Mapping[TableId, TableSchema | WracklineError]:
+        """Return the current shapes of many tables."""
+        return self._selection.described(tables)
+
+    def unproven(self, tables: Collection[TableId]) -> Mapping[TableId, Sequence[str]]:
+        """Name the keys by message.key.columns that no unique index proves."""
+        chosen = {table: key for table in tables if (key := self._rules.key(table))}
+        with self._catalogued() as catalogue:
+            return {
+                table: key
+                for table, key in chosen.items()
+                if not is_proven_unique(catalogue.facts(table), key)
+            }
+
+    def stream(
+        self, server: str, tables: Sequence[TableId], saved: Saved | None, aside: Collection[TableId]
+    ) -> SqlServerStream:
+        """Open the log after `saved`."""
+        marks, ours = self._mark_settings(), self._signal_table()
+        captured = self._selection.captures(tables, aside)
+
+        def reads(table: TableId) -> bool:
+            return table == ours or captured(table)
+
+        session = self._server.connect()
+        try:
+            following, start = self._begin(session, saved, reads, marks)
+        except BaseException:
+            session.close()
+            raise
+        labels = self._labels(server)
+        tracker = InstanceTracker(captured, tables)
+        resolver = TableResolver(
+            self._shapes,
+            self._around,
+            captured,
+            ours,
+            changed_only=self._settings.flag("skip.messages.without.change"),
+        )
+        decoder = SqlServerDecoder(start, labels, tracker, resolver, self._around.most_batch_bytes)
+        for table, error in following.lost(start.instances, start.passed):
+            if error.code == CLEANED_AWAY.code:
+                session.close()
+                raise error
+            decoder.leave_out(table, error)
+        if saved is None or _is_fresh(saved):
+            decoder.say()  # or after a fault before the first commit we would begin at a later end
+        reader = self._round_reader(session, start, following, reads, counted=labels.counted)
+        fetcher = LogFetcher(reader, session.close, self._settings.integer("poll.interval.ms") / 1000)
+        wire = SqlServerLogWire(fetcher, decoder, self._around.monotonic, reader.rotator.confirm)
+        return self._opened.keep_stream(PolledStream(wire, FetcherWatch(fetcher), self._around.monotonic))
+
+    def reader(self, server: str) -> SqlServerReader:
+        """Open a connection for chunks."""
+        labels = self._labels(server)
+        whole = SqlServerWholeReader(
+            self._session, labels, self._around, self._keeps_versions, self._server.reads_only
+        )
+        return self._opened.keep_reader(chunk_reader(self._session, labels, self._around, whole))
+
+    def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
+        """Return the findings; change nothing."""
+        return check.check(self._server, self._settings, self._shapes, tables, self._mark_settings())
+
+    def support(self, table: TableId) -> Sequence[ColumnSupport]:
+        """Say for every copied column how far it is carried."""
+        with self._catalogued() as catalogue:
+            return check.support(catalogue.facts(table), self._shapes)
+
+    def kept(self) -> Sequence[ServerObject]:
+        """Name the signal table, if there is one."""
+        table = self._signal_table()
+        if table is None:
+            return ()
+        with self._catalogued() as catalogue:
+            there = table in catalogue.look().names.values()
+        name = table_name(table)
+        made = ServerObject(f"signal table {name}", f"DROP TABLE {name};", left="other pipelines may use it")
+        return (made,) if there else ()
+
+    def log_end(self) -> SqlServerFence:
+        """Mark a place above all that is committed."""
+        with self._connection.lend() as session:
+            return SqlServerFence("end", savepoint_lsn(session))
+
+    def beat(self) -> None:
+        """Run the heartbeat's query."""
+        self._heartbeat.beat()
+
+    def place(self, saved: Saved) -> str:
+        """Write a position in a readable form."""
+        if _is_fresh(saved):
+            return f"the end of the log (epoch {saved['epoch']})"
+        at = position_of(saved)
+        inside = f", {at.done} changes into its transaction" if at.cut is not None else ""
+        return f"{lsn_text(at.lsn)} (epoch {at.epoch}{inside})"
+
+    def resumable(self, saved: Saved) -> None:
+        """Raise unless the log still reaches back to this position."""
+        ours, chosen = self._signal_table(), self._selection.captures((), ())
+
+        def captured(table: TableId) -> bool:
+            return table == ours or chosen(table)
+
+        with OpenedSession(self._server.connect()) as session:
+            following, start = self._begin(session, saved, captured, self._mark_settings())
+            for _, error in following.lost(start.instances, start.passed):
+                raise error
+
+    def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
+        """Put a position into an epoch of its own."""
+        epoch = max((_epoch(known) for known in (saved, newest) if known), default=FIRST_EPOCH - 1) + 1
+        if saved is None or _is_fresh(saved):
+            return {"epoch": epoch}
+        return replace(position_of(saved), epoch=epoch).saved()
+
+    def lost(self, error: WracklineError) -> bool:
+        """Whether the log is another log, or lacks a part."""
+        return error.code in LOST
+
+    def close(self) -> None:
+        """End the catalogue's connection, and the streams and readers that the caller left open."""
+        with ExitStack() as ends:
+            ends.callback(self._connection.close)
+            ends.callback(self._heartbeat.close)
+            ends.callback(self._opened.close)  # first, because the last is called first
+
+    def _begin(
+        self, session: TdsSession, saved: Saved | None, reads: Callable[[TableId], bool], marks: MarkSettings
+    ) -> tuple[Following, SqlServerPosition]:
+        """Say which tables are read, and from where; or raise why that is not possible."""
+        edition = edition_of(session)
+        row = database_row(session, edition, self.name)
+        refuse_uncaptured(row)
+        look, unnumbered = self._look_over(session)
+        following = follow(look, unnumbered, reads)
+        self._refuse_silence(session, following, marks)
+        followed = {facts.id for facts in following.tables.values()}
+        if marks.table is not None and marks.table not in followed:  # a mark would never come back
+            raise NOT_CAPTURED(table=marks.table, statement=enable_sql(marks.table))
+        fresh = saved is None or _is_fresh(saved)
+        position = None if saved is None or fresh else position_of(saved)
+        ((bounds,),) = ask_values(
+            session,
+            database_sql.log_bounds_sql(None, ZERO if position is None else position.lsn),
+            "say which part of its log was captured",
+        )
+        every = [one for facts in look.tables.values() for one in facts.instances]
+        state = DatabaseState(
+            self.name, identity_of(row), bounds[1], every, bounds[0], bounds[2], self._server.reads_only
+        )
+        start = resume_position(position, state)
+        if position is None:
+            epoch = FIRST_EPOCH if saved is None else _epoch(saved)
+            start = replace(start, epoch=epoch, instances=following.instances())
+        return following, start
+
+    def _refuse_silence(self, session: TdsSession, following: Following, marks: MarkSettings) -> None:
+        """Raise if our login lacks a right: without it change tables look empty, and no error says why."""
+        roles = [one.role for _, one in following.by_change_table.values() if one.role is not None]
+        fenced = marks.table is None
+        rights = list(grants.needed_rights(self._server.user, [], roles, signals=marks.table, fence=fenced))
+        ((answer,),) = ask_values(session, grants.rights_sql(rights), "show our rights")
+        for right, found in zip(rights, answer, strict=True):
+            if found != 1:
+                raise RIGHT_MISSING(doing=right.purpose, reason=f"as db_owner: {right.statement}")
+
+    def _round_reader(
+        self,
+        session: TdsSession,
+        start: SqlServerPosition,
+        following: Following,
+        reads: Callable[[TableId], bool],
+        *,
+        counted: bool,
+    ) -> RoundReader:
+        settings = self._settings
+        poll = PollSettings(
+            self.name,
+            settings.integer("max.iteration.transactions"),
+            edition_of(session).zoned,
+            reads,
+            lambda: self._look_over(session),
+        )
+        audit = RangeAudit(self.name, settings.integer("log.audit.interval.ms") / 1000 or float("inf"))
+        if counted and start.cut is not None:  # events are numbered, so a commit is read from its beginning
+            start = replace(start, lsn=previous_lsn(start.lsn), done=WHOLE, cut=None)
+        rotator = InstanceRotator(
+            session.execute, self._around.tell, works=settings.flag("capture.instance.rotate")
+        )
+        return RoundReader(session, poll, start, following, audit, self._around.monotonic, rotator)
+
+    def _look_over(self, session: TdsSession) -> tuple[CatalogueLook, Sequence[str]]:
+        look = self._catalogue_over(session).look()
+        (names,) = ask_values(session, facts_sql.unnumbered(None), "describe its change tables")
+        return look, [name for (name,) in names]
+
+    def _session(self) -> SqlServerReadSession:
+        """Connect a reader."""
+        marks = self._mark_settings()
+        session = self._server.connect_to_read()
+        set_by = SqlServerMarks(session, marks, self._around.now_ms)
+        return SqlServerReadSession(
+            session, self._catalogue_over(session), set_by, versions=self._server.reads_versions
+        )
+
+    def _keeps_versions(self) -> bool:
+        with self._connection.lend() as session:
+            return database_row(session, edition_of(session), self.name).versions
+
+    def _reason(self, table: TableId, captured: Collection[TableId]) -> UncapturedReason | None:
+        if not self._filter.captures(table):
+            return UncapturedReason.FILTERS
+        return None if table in captured else UncapturedReason.NO_CAPTURE
+
+    def _signal_table(self) -> TableId | None:
+        """Return the signal table: schema.table, or with the database before it."""
+        if self._settings["signal.data.collection"] is None:
+            return None
+        place, _, name = self._settings.text("signal.data.collection").rpartition(".")
+        database, _, schema = place.rpartition(".")
+        return TableId(self.name, schema, name) if database in {"", self.name} else None
+
+    def _mark_settings(self) -> MarkSettings:
+        return mark_settings(self._settings, self._signal_table())
+
+    def _labels(self, server: str) -> SqlServerSourceLabels:
+        settings = self._settings
+        return SqlServerSourceLabels(
+            versions.OURS,
+            server,
+            settings.flag("provide.transaction.metadata"),
+            skipped_letters(settings),
+        )
+
+    @contextmanager
+    def _catalogued(self) -> Iterator[SqlServerCatalogue]:
+        with self._connection.lend() as session:
+            yield self._catalogue_over(session)
+
+    def _catalogue_over(self, session: TdsSession) -> SqlServerCatalogue:
+        return SqlServerCatalogue(
+            lambda sql: ask_values(session, sql, "describe its tables"), self.name, self._shapes
+        )
+
+
+@contextmanager
+def _as_it_is(_: TdsSession, action: str) -> Iterator[None]:
+    """Let errors pass: the session's are ours already."""
+    del action
+    yield
+
+
+def _is_fresh(saved: Saved) -> bool:
+    """Whether a position is only an epoch, which begins at the log's end."""
+    return "lsn" not in saved
+
+
+def _epoch(saved: Saved) -> int:
+    epoch = saved["epoch"]
+    return epoch if isinstance(epoch, int) else FIRST_EPOCH

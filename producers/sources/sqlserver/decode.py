@@ -1,0 +1,294 @@
+"""Pieces of the change tables into steps: the output of the poll, in the words of `steps.py`.  Pure.
+
+    LogPiece: commit, change change change, commit ...   ->   Begin Rows Commit Progress
+
+A commit is announced with its first published change, so a commit without our rows costs a place and no step.
+Ordinals count the changes of all tables that are read, in the order of the change tables, before any filter
+of columns: so the same event has the same seq after any restart.  News of tables comes between commits.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from wrackline.producers.contract.steps import (
+    Batch,
+    Begin,
+    Commit,
+    Fault,
+    RowChange,
+    Rows,
+    Signal,
+    UnfitRow,
+)
+from wrackline.producers.kit.step_log import StepLog
+from wrackline.producers.sources.sqlserver.follow.instance_tracker import InstanceTracker
+from wrackline.producers.sources.sqlserver.log.change_rows import RowKey, RowPlace, place_of
+from wrackline.producers.sources.sqlserver.log.lsn import lsn_text
+from wrackline.producers.sources.sqlserver.log.page_merger import Change, CommitPart, LoggedCommit
+from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition
+from wrackline.producers.sources.sqlserver.poll.following import Following
+from wrackline.producers.sources.sqlserver.poll.round_reader import LogPiece
+from wrackline.producers.sources.sqlserver.resolver import ChangeTableReader, SignalReader, TableResolver
+from wrackline.producers.sources.sqlserver.rows.source_record import (
+    SqlServerSourceLabels,
+    row_spot,
+    streamed_record,
+)
+from wrackline.schemas.errors import OperatorNeeded, WracklineError
+from wrackline.schemas.events.frame import Frame
+from wrackline.schemas.tables.seq import log_prefix
+from wrackline.schemas.tables.table import TableId
+
+_NOWHERE: Final = RowPlace(None, b"", 0, 0)
+
+
+@dataclass(slots=True)
+class OpenCommit:
+    """A commit whose end has not come."""
+
+    commit: LoggedCommit
+    done: int  # changes that have come
+    skip: int = 0  # of these were published before
+    announced: bool = False
+    last: RowPlace = _NOWHERE  # of the change that came last
+    serial: int = 0  # of that change among the rows with its seqval
+    total: int = 0  # events that have come, as its END counts them
+    frames: dict[TableId, Frame] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its name in events."""
+        return lsn_text(self.commit.lsn)
+
+    @property
+    def committed_ms(self) -> int:
+        """When it was committed."""
+        return self.commit.committed_us // 1000
+
+    def take(self, key: RowKey, op: str) -> None:
+        """Count a change: of an update there are two rows."""
+        place = place_of(key)
+        before = self.serial if place.seqval == self.last.seqval else 0
+        self.serial = before + (2 if op == "u" else 1)
+        self.last = place
+        self.done += 1
+
+    def frame(self, labels: SqlServerSourceLabels, epoch: int, table: TableId) -> Frame:
+        """Return the common part of its events of one table, set to the change that came last."""
+        made = self.frames.get(table)
+        if made is None:
+            made = self.frames[table] = Frame(
+                streamed_record(labels, table, self.commit.lsn, ts_us=self.commit.committed_us),
+                log_prefix(epoch, self.commit.lsn),
+                ts_ms=self.committed_ms,
+                transaction=self.name if labels.counted else None,
+                skipped=labels.skipped,
+            )
+        made.spot, made.row, made.total = row_spot(self.last.seqval), self.serial, self.total
+        return made
+
+
+class SqlServerDecoder:
+    """Takes pieces one by one; `take` hands out their steps."""
+
+    def __init__(
+        self,
+        start: SqlServerPosition,
+        labels: SqlServerSourceLabels,
+        tracker: InstanceTracker,
+        resolver: TableResolver,
+        most_bytes: int,
+    ) -> None:
+        self._labels, self._tracker, self._resolver = labels, tracker, resolver
+        self._most_bytes = most_bytes
+        self._log = StepLog(start, tracker.tables.aside)
+        self._at = start  # with what the next positions have in common
+        self._start = start
+        self._following: Following | None = None
+        self._untold = False  # whether something of the catalogue has not been reported
+        self._open: OpenCommit | None = None
+        self._rows: list[RowChange] = []  # since the last other step
+        self._upto = start  # the place behind them
+        self._size = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether a batch is complete."""
+        return self._log.full
+
+    def feed(self, piece: LogPiece) -> None:
+        """Take a piece."""
+        self._at = replace(self._at, ddl=piece.ddl, instances=piece.following.instances())
+        if piece.following is not self._following:
+            self._following, self._untold = piece.following, True
+            self._resolver.follow(piece.following)
+        for table, error in piece.lost:
+            self._flush()
+            self._log.report(Fault(table, error))
+        self._tell_news()
+        for part in piece.parts:
+            self._part(part, piece)
+            self._tell_news()
+
+    def leave_out(self, table: TableId, error: WracklineError) -> None:
+        """Report a table that can't be read from the start."""
+        self._log.report(Fault(table, error))
+
+    def say(self) -> None:
+        """Report the log's place, even if nothing has happened."""
+        if self._open is None and self._log.at.cut is None:
+            self._flush()
+            self._log.progress(self._log.at)
+
+    def take(self) -> Batch | None:
+        """Hand out the steps so far."""
+        if (batch := self._log.take()) is None:
+            self._flush()
+            if self._log.steps:
+                self._end_batch()
+            batch = self._log.take()
+        return batch
+
+    def _tell_news(self) -> None:
+        """Report what the catalogue shows, as far as the log has passed it, between commits."""
+        following = self._following
+        if not self._untold or self._open is not None or following is None:
+            return
+        shown, passed = self._resolver.shown(), self._log.at.passed
+        news = list(self._tracker.update(shown, following.names, passed))
+        self._untold = self._tracker.waits(shown, passed)
+        if news:
+            self._flush()
+            self._log.report(*news)
+            self._log.progress(self._log.at)
+
+    def _part(self, part: CommitPart, piece: LogPiece) -> None:
+        opened = self._open
+        if opened is None:
+            opened = self._open = self._begin(part)
+        for change in part.changes:
+            self._change(opened, change, piece)
+        if part.complete:
+            self._commit(opened)
+
+    def _begin(self, part: CommitPart) -> OpenCommit:
+        start, opened = self._start, OpenCommit(part.commit, part.first)
+        if start.cut is not None and start.lsn == part.commit.lsn:
+            opened.skip = start.done
+            if part.first:
+                opened.last, opened.serial = start.cut, start.serial
+            self._announce(opened)  # only its end may be left to publish
+        return opened
+
+    def _announce(self, opened: OpenCommit) -> None:
+        if not opened.announced:
+            opened.announced = True
+            self._log.steps.append(Begin(opened.name, opened.committed_ms, opened.skip))
+
+    def _commit(self, opened: OpenCommit) -> None:
+        self._flush()
+        self._open = None
+        whole = replace(
+            self._at,
+            lsn=opened.commit.lsn,
+            done=WHOLE,
+            cut=None,
+            serial=0,
+            transaction=opened.commit.transaction,
+        )
+        self._at = self._upto = whole
+        if opened.announced:
+            self._log.at = whole
+            self._log.steps.append(Commit(opened.name, whole, opened.committed_ms))
+        else:
+            self._log.progress(whole)
+
+    def _change(self, opened: OpenCommit, change: Change, piece: LogPiece) -> None:
+        """Take one change; a row that can't be published ends only its own table."""
+        number, op, key, mask, before, after = change
+        try:
+            reader = self._resolver.reader(number, piece.types[number])
+            if isinstance(reader, ChangeTableReader) and not reader.announced:
+                self._flush()
+                self._announce(opened)
+                reader.announce(self._log)
+        except OperatorNeeded as error:
+            self._give_up(number, error)
+            reader = None
+        if reader is None:
+            opened.take(key, op)
+            return
+        if isinstance(reader, SignalReader):
+            self._signal(opened, reader, change)
+            return
+        upto = self._upto
+        opened.take(key, op)
+        frame = opened.frame(self._labels, self._at.epoch, reader.table)
+        out = opened.done > opened.skip
+        made: list[RowChange] = []
+        try:
+            size = reader.decoder.change(op, before, after, mask, frame, opened.done - 1, made)
+        except OperatorNeeded as error:
+            self._give_up(number, error)  # a task that resumes there reaches this change again (INV-4)
+            return
+        opened.total = frame.total
+        if not out:
+            return
+        misfit = reader.decoder.misfit
+        if not made and misfit is None:
+            return
+        self._announce(opened)
+        if misfit is not None:
+            self._flush(upto)
+            self._upto = self._inside(opened)
+            unfit = UnfitRow(reader.ref, misfit.misfit, self._upto)
+            self._log.steps += (unfit, Rows(made, self._upto))
+            self._log.at = self._upto
+        else:
+            self._rows += made
+            self._upto = self._inside(opened)
+        self._size += size
+        if self._size >= self._most_bytes:
+            self._flush()
+            self._end_batch()
+
+    def _signal(self, opened: OpenCommit, reader: SignalReader, change: Change) -> None:
+        """Read a row that was inserted into the signal table.
+
+        Also a row before a resume: what it started is saved only at the end of its commit.
+        """
+        self._flush()
+        opened.take(change[2], change[1])
+        found = reader.signal(change)
+        if found is not None:
+            self._announce(opened)
+            self._upto = self._inside(opened)
+            self._log.steps.append(Signal(*found, self._upto))
+
+    def _give_up(self, number: int, error: OperatorNeeded) -> None:
+        self._flush()
+        table = self._resolver.give_up(number, error)
+        if table is not None:
+            self._log.report(Fault(table, error))
+
+    def _inside(self, opened: OpenCommit) -> SqlServerPosition:
+        """Return the place behind the change that came last."""
+        return replace(
+            self._at,
+            lsn=opened.commit.lsn,
+            done=opened.done,
+            cut=opened.last,
+            serial=opened.serial,
+            transaction=opened.commit.transaction,
+        )
+
+    def _flush(self, upto: SqlServerPosition | None = None) -> None:
+        """Close the stretch of rows before another step."""
+        if self._rows:
+            end = self._upto if upto is None else upto
+            self._log.end_rows(self._rows, end.done - 1, end)
+            self._rows = []
+
+    def _end_batch(self) -> None:
+        self._log.end_batch(self._size)
+        self._size = 0

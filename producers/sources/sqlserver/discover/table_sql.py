@@ -1,0 +1,49 @@
+"""The statements that describe tables, on a connection to their database.  Pure."""
+
+from typing import Final
+
+from wrackline.producers.sources.sqlserver.connect.quoting import literal
+from wrackline.schemas.tables.table import TableId
+
+# All tables, with the login's rights: of a table that it can't read a copy is not possible.
+TABLES: Final = (
+    "SELECT s.name, t.name, t.object_id FROM sys.tables t JOIN sys.schemas s ON s.schema_id = t.schema_id"
+    " WHERE t.is_ms_shipped = 0 ORDER BY s.name, t.name;"
+)
+
+
+def _of(column: str, object_id: int | None) -> str:
+    """Narrow a statement to one table, or to all that are captured."""
+    if object_id is not None:
+        return f"{column} = {object_id}"
+    return f"{column} IN (SELECT source_object_id FROM cdc.change_tables)"  # noqa: S608 - our own names
+
+
+def id_of(table: TableId) -> str:
+    """Select a table's object_id."""
+    return (
+        "SELECT t.object_id FROM sys.tables t JOIN sys.schemas s ON s.schema_id = t.schema_id"  # noqa: S608
+        f" WHERE s.name = {literal(table.schema)} AND t.name = {literal(table.name)};"
+    )
+
+
+def columns(object_id: int | None) -> str:
+    """List the columns of tables, each with its system type; a CLR type of a user's is clr."""
+    return (
+        "SELECT k.object_id, k.name, k.column_id, CASE WHEN t.is_assembly_type = 1 AND t.is_user_defined = 1"  # noqa: S608
+        " THEN N'clr' WHEN t.is_assembly_type = 1 THEN t.name ELSE b.name END, k.max_length, k.precision,"
+        " k.scale, k.is_computed, k.is_nullable, k.collation_name FROM sys.columns k"
+        " JOIN sys.types t ON t.user_type_id = k.user_type_id"
+        " LEFT JOIN sys.types b ON b.user_type_id = k.system_type_id"
+        f" WHERE {_of('k.object_id', object_id)} ORDER BY k.object_id, k.column_id;"
+    )
+
+
+def keys(object_id: int | None) -> str:
+    """List the columns of unique indexes that say something about all rows."""
+    return (
+        "SELECT i.object_id, i.index_id, i.is_primary_key, x.column_id FROM sys.indexes i"  # noqa: S608
+        " JOIN sys.index_columns x ON x.object_id = i.object_id AND x.index_id = i.index_id"
+        " WHERE i.is_unique = 1 AND i.is_disabled = 0 AND i.has_filter = 0 AND x.is_included_column = 0"
+        f" AND {_of('i.object_id', object_id)} ORDER BY i.object_id, i.index_id, x.key_ordinal;"
+    )

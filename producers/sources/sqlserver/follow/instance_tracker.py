@@ -1,0 +1,114 @@
+"""What becomes of the captured tables of one stream, as the catalogue shows it.  Pure.
+
+    the captured tables at one place of the log  ->  Appeared, Vanished, Renamed, Reshaped, Found, Fault
+
+A table is known by its object_id, which outlives its name.  Its shape is that of its newest capture instance,
+and is reported when the log has passed the place where that instance begins: before it, the log has the rows
+of the older one.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from wrackline.producers.contract.steps import Appeared, Fault, Found, Renamed, Reshaped, Vanished
+from wrackline.producers.kit.known_tables import KnownTable, KnownTables
+from wrackline.producers.kit.log_reports import LogReports
+from wrackline.producers.sources.sqlserver.log.lsn import Lsn, lsn_text
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.tables.table import TableId, TableSchema
+
+CAPTURE_ENDED = define(
+    "sqlserver.capture_ended",
+    OperatorNeeded,
+    "the changes of {table} are no longer captured: its last capture instance was dropped before {position}",
+    hint="capture it again, as db_owner: EXEC [{database}].sys.sp_cdc_enable_table @source_schema ="
+    " N'{schema}', @source_name = N'{name}', @role_name = NULL; then read the table again: wrackline snapshot"
+    " start <pipeline.toml> '{table}'",
+)
+
+TableNews = Appeared | Vanished | Renamed | Reshaped | Found | Fault
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A captured table as the catalogue shows it."""
+
+    table: TableId
+    start: Lsn  # where its newest instance begins
+    shape: TableSchema | WracklineError
+
+
+class InstanceTracker:
+    """The tables of one stream."""
+
+    def __init__(self, captures: Callable[[TableId], bool], listed: Collection[TableId] = ()) -> None:
+        """Take which names are captured, and the tables that the caller knows."""
+        self._listed = set(listed)
+        self.tables = KnownTables[int, TableSchema | None](captures, LogReports())
+
+    def update(
+        self, shown: Mapping[int, ShownTable], names: Mapping[int, TableId], passed: Lsn
+    ) -> Iterator[TableNews]:
+        """Report what is new; `names` are those of all tables, `passed`: every commit up to here is out."""
+        for number in [number for number in self.tables.by_key if number not in shown]:
+            yield from self._ended(number, names, passed)
+        for table in self._listed - {one.table for one in shown.values()}:
+            self._listed.discard(table)  # it was dropped, or is no longer captured, since the caller read it
+            gone = table not in names.values()
+            yield Vanished(table, dropped=True) if gone else Fault(table, _capture_ended(table, passed))
+        for number, one in shown.items():
+            if one.start <= passed:
+                yield from self._shown(number, one)
+
+    def waits(self, shown: Mapping[int, ShownTable], passed: Lsn) -> bool:
+        """Whether a table's newest instance begins later."""
+        return any(one.start > passed for one in shown.values())
+
+    def _shown(self, number: int, one: ShownTable) -> Iterator[TableNews]:
+        table, captured = one.table, self.tables.captures(one.table)
+        shape = one.shape if isinstance(one.shape, TableSchema) else None
+        known = self.tables.by_key.get(number)
+        if known is None and table in self._listed:
+            self._listed.discard(table)
+            known = self.tables.by_key[number] = KnownTable(table, None, captured, is_reported=False)
+        if known is None:
+            if captured:
+                known = self.tables.by_key[number] = KnownTable(table, shape)
+                yield self.tables.appear(known, table, shape, complete=False)
+        elif known.table != table:
+            known.facts = shape
+            yield from self.tables.move(known, table, shape, captured=captured)
+        elif not captured or shape is None:
+            pass
+        elif not known.is_reported:
+            known.facts = shape
+            yield from self.tables.find(known, shape, frozenset())
+        elif known.facts != shape:
+            before, known.facts = known.facts, shape
+            yield Reshaped(table, refresh=_has_more(before, shape), shape=shape)
+        if isinstance(one.shape, WracklineError) and captured:
+            yield Fault(table, one.shape)
+
+    def _ended(self, number: int, names: Mapping[int, TableId], passed: Lsn) -> Iterator[TableNews]:
+        known = self.tables.by_key[number]
+        if number not in names or known.table is None or not known.captured:
+            yield from self.tables.remove(number, dropped=True)
+        else:
+            del self.tables.by_key[number]
+            yield Fault(known.table, _capture_ended(known.table, passed))
+
+
+def _has_more(before: TableSchema | None, shape: TableSchema) -> bool:
+    """Whether there are columns, or types, that the rows before lack."""
+    old = {column.identity: column.type for column in before.columns} if before is not None else {}
+    return any(old.get(column.identity) != column.type for column in shape.columns)
+
+
+def _capture_ended(table: TableId, passed: Lsn) -> WracklineError:
+    return CAPTURE_ENDED(
+        table=table,
+        database=table.database,
+        schema=table.schema,
+        name=table.name,
+        position=lsn_text(passed),
+    )

@@ -1,0 +1,7 @@
+"""Reads change tables again and again, one round trip each time.
+
+following      which tables are read, from which of their instances
+round_reader   one round trip: pages, what proves that nothing is missing, the next commits
+rotator        new capture instances, where the settings say so
+log_fetcher    the thread that does it, and what waits for the stream
+"""

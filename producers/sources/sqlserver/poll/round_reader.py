@@ -1,0 +1,207 @@
+"""One round trip after the other through the change tables of a database.
+
+    pages of the commits that are known | proof | DDL | the next commits      ->  LogPiece
+
+The next commits come with the pages of the last ones, so a poll costs one round trip, of a busy log and of a
+quiet one.  A page counts only together with its proof: if an instance came, went, or was cleaned, or a table
+was altered, the pages are dropped, and read again as the catalogue is then.  So rows that are handed out have
+the columns and the types of the catalogue that is handed out with them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from wrackline.producers.sources.sqlserver.discover.discover import CatalogueLook
+from wrackline.producers.sources.sqlserver.discover.types import WireType
+from wrackline.producers.sources.sqlserver.follow.handover import CLEANED_AWAY
+from wrackline.producers.sources.sqlserver.log import page_sql
+from wrackline.producers.sources.sqlserver.log.change_rows import ChangeRow, RowPlace, place_of, row_key
+from wrackline.producers.sources.sqlserver.log.lsn import Lsn
+from wrackline.producers.sources.sqlserver.log.page_merger import (
+    CommitPart,
+    LoggedCommit,
+    PageMerger,
+    PageRequest,
+)
+from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition
+from wrackline.producers.sources.sqlserver.log.range_audit import CountedRange, RangeAudit
+from wrackline.producers.sources.sqlserver.poll.following import Following, follow
+from wrackline.producers.sources.sqlserver.poll.rotator import InstanceRotator
+from wrackline.producers.sources.sqlserver.rows.answers import TableAnswer, python_rows
+from wrackline.producers.sources.sqlserver.rows.packed_row import pack_row
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.tables.table import TableId
+
+_OWN: Final = 5  # columns of a page before the table's
+_AT_ONCE: Final = 50  # pages in one round trip
+
+
+class LogSession(Protocol):
+    """A connection to the database."""
+
+    def answers(self, sql: str) -> Sequence[TableAnswer]:
+        """Run a batch, and return its results."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PollSettings:
+    """How a database is polled."""
+
+    database: str
+    most_commits: int
+    zoned: bool  # whether the server knows its zone by name
+    captures: Callable[[TableId], bool]
+    look: Callable[[], tuple[CatalogueLook, Sequence[str]]]  # and the instances without __$command_id
+
+
+@dataclass(frozen=True, slots=True)
+class LogPiece:
+    """What one round trip gave."""
+
+    following: Following
+    parts: Sequence[CommitPart] = ()
+    types: dict[int, Sequence[WireType]] = field(default_factory=dict)  # of the columns of change tables
+    ddl: Lsn = b""
+    lost: Sequence[tuple[TableId, WracklineError]] = ()  # tables of which rows are missing
+    size: int = 0
+    quiet: bool = False  # nothing more is there now
+    question: bool = False  # the place is to be reported, also if nothing is new
+
+
+class RoundReader:
+    """Reads behind a place; one thread calls `read`."""
+
+    def __init__(
+        self,
+        session: LogSession,
+        settings: PollSettings,
+        at: SqlServerPosition,
+        following: Following,
+        audit: RangeAudit,
+        clock: Callable[[], float],
+        rotator: InstanceRotator,
+    ) -> None:
+        self._session, self._settings, self._audit, self._clock = session, settings, audit, clock
+        self.rotator = rotator
+        self._at, self._following = at, following  # everything up to here was returned
+        self._next: Sequence[LoggedCommit] = ()
+        self._merger: PageMerger | None = None
+        self._upto = at.lsn  # of the merger's commits
+        self._types: dict[int, Sequence[WireType]] = {}
+
+    def read(self) -> LogPiece:
+        """Make one round trip."""
+        self._begin_range()
+        merger = self._merger
+        wanted = [] if merger is None else list(merger.wanted())[:_AT_ONCE]
+        counted = () if merger is not None else self._audit.due(self._clock())
+        try:
+            answers = list(self._session.answers(self._batch(wanted, counted)))
+        except WracklineError as error:
+            if error.code != "sqlserver.object_missing" or not self._renew():
+                raise
+            return LogPiece(self._following, ddl=self._at.ddl)
+        pages, (proof, ddl, commits, *counts) = answers[: len(wanted)], answers[len(wanted) :]
+        if (lost := self._disproven(proof, ddl)) is not None:
+            return LogPiece(self._following, ddl=self._at.ddl, lost=lost)
+        self._audit.compare(counted, [int(next(python_rows(one))[0]) for one in counts])
+        self._next = [LoggedCommit(*row) for row in python_rows(commits)]
+        parts = () if merger is None else self._merged(merger, wanted, pages)
+        size = sum(len(change[4] or b"") + len(change[5] or b"") for one in parts for change in one.changes)
+        quiet = self._merger is None and not self._next
+        if quiet:
+            self.rotator.rotate(self._following.tables)
+        return LogPiece(self._following, parts, dict(self._types), self._at.ddl, size=size, quiet=quiet)
+
+    def _begin_range(self) -> None:
+        """Begin with the commits that were found, if the last ones are handed out."""
+        if self._merger is None and self._next:
+            self._upto = self._next[-1].lsn
+            ranges = self._following.ranges(self._at, self._upto)
+            inside = self._at.done if self._at.cut is not None else 0
+            self._merger = PageMerger(self._settings.database, self._next, ranges, done=inside)
+            self._audit.begin(self._at, ranges)
+            self._next = ()
+
+    def _batch(self, wanted: Sequence[PageRequest], counted: Sequence[CountedRange]) -> str:
+        settings, following = self._settings, self._following
+        idle = self._merger is None
+        names = {one.table: one.instance for one in following.change_tables([one.table for one in counted])}
+        return "\n".join(
+            [
+                page_sql.poll(
+                    None, wanted, following.change_tables([one.table for one in wanted]), self._at.ddl
+                ),
+                page_sql.commits_after(
+                    None,
+                    self._at.lsn if idle else self._upto,
+                    settings.most_commits,
+                    with_it=idle and self._at.cut is not None,
+                    zoned=settings.zoned,
+                ),
+                *(page_sql.rows_of_range(None, names[one.table], one.above, one.upto) for one in counted),
+            ]
+        )
+
+    def _disproven(
+        self, proof: TableAnswer, ddl: TableAnswer
+    ) -> Sequence[tuple[TableId, WracklineError]] | None:
+        """Return None if the pages count; else look at the catalogue, and return tables that lost rows."""
+        now = frozenset((number, start, bool(gone)) for _, number, start, gone in python_rows(proof))
+        altered = [row[4] for row in python_rows(ddl)]
+        if now == self._following.proof and not altered:
+            return None
+        if altered:
+            self._at = replace(self._at, ddl=altered[-1])
+        known, after = self._at.instances, self._at.passed
+        self._renew()
+        lost = list(self._following.lost(known, after))
+        for _, error in lost:
+            if error.code == CLEANED_AWAY.code:
+                raise error
+        return lost
+
+    def _renew(self) -> bool:
+        """Look at the catalogue, and begin again behind what was returned; return whether it has changed."""
+        before = self._following.proof
+        look, unnumbered = self._settings.look()
+        self._following = follow(look, unnumbered, self._settings.captures)
+        self._at = replace(self._at, instances=self._following.instances())
+        self._merger, self._next = None, ()
+        self._types.clear()
+        return self._following.proof != before
+
+    def _merged(
+        self, merger: PageMerger, wanted: Sequence[PageRequest], pages: Sequence[TableAnswer]
+    ) -> Sequence[CommitPart]:
+        for request, page in zip(wanted, pages, strict=True):
+            self._types[request.table] = [column.type for column in page.columns[_OWN:]]
+            rows = [_change_row(request.table, cells) for cells in page.rows]
+            merger.feed(request.table, rows, full=len(rows) == request.most_rows)
+        parts = merger.take()
+        for part in parts:
+            self._audit.count(part)
+            self._pass(part)
+        if merger.done:
+            self._audit.end(self._clock())
+            self._merger = None
+        return parts
+
+    def _pass(self, part: CommitPart) -> None:
+        """Note that a part is returned."""
+        lsn, transaction = part.commit.lsn, part.commit.transaction
+        if part.complete:
+            self._at = replace(self._at, lsn=lsn, done=WHOLE, cut=None, transaction=transaction)
+        elif part.changes:
+            done, last = part.first + len(part.changes), place_of(part.changes[-1][2])
+            self._at = replace(self._at, lsn=lsn, done=done, cut=last, transaction=transaction)
+
+
+def _change_row(table: int, cells: Sequence[bytes | None]) -> ChangeRow:
+    """Take the cells of a row of a page, as they came."""
+    lsn, command, seqval, operation, mask, *image = cells
+    number = None if command is None else int.from_bytes(command, "little", signed=True)
+    place = RowPlace(number, seqval or b"", table, int.from_bytes(operation or b"", "little"))
+    return row_key(lsn or b"", place), mask or b"", pack_row(image)

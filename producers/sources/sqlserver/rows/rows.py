@@ -1,0 +1,251 @@
+"""Packed rows into events: from the server's bytes to Avro, no object for each column.
+
+    c, d     one image             -> c, d
+    u        old and new image     -> u, or, where the key changed: d of the old, c of the new
+    a chunk's row                  -> key and event up to `source`
+
+An image before lacks long values that did not change; their bit in the update mask is 0, so they are taken
+from the image after (`before_images.py`).  After-images are whole, so nothing is unsent here.
+"""
+
+from array import array
+from collections.abc import Sequence
+
+import cython
+
+from wrackline.producers.contract.row_chunks import ChunkRow
+from wrackline.producers.contract.steps import RowChange
+from wrackline.producers.rows.row_events import BROKEN, reason_of
+from wrackline.producers.rows.unfit_values import (
+    MISFIT_BYTES,
+    AnyFailure,
+    UnfitColumns,
+    UnfitPlace,
+    columns_that_could_stop,
+    error_fields,
+)
+from wrackline.producers.sources.sqlserver.rows.before_images import is_set
+from wrackline.producers.sources.sqlserver.rows.cell_forms import CellForm
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.events.projection import Plain, Projection
+from wrackline.schemas.tables.types import Kind
+
+if not cython.compiled:
+    from wrackline.producers.rows.row_events import NULL, VALUE, Cells, RowEvents
+    from wrackline.producers.sources.sqlserver.rows.cells import put_value
+    from wrackline.schemas.events.avro_writer import put_raw
+    from wrackline.schemas.events.frame import Frame
+else:
+    from cython.cimports.wrackline.producers.rows.row_events import NULL, VALUE, Cells, RowEvents
+    from cython.cimports.wrackline.producers.sources.sqlserver.rows.cells import put_value
+    from cython.cimports.wrackline.schemas.events.avro_writer import put_raw
+    from cython.cimports.wrackline.schemas.events.frame import Frame
+
+VALUE_UNFIT = define(
+    "sqlserver.value_unfit",
+    OperatorNeeded,
+    "a value of column {column} of {table} does not fit its type {type}: {reason}",
+    hint="set column.as.text = '{listed}' to carry the columns as text that are not text yet, or"
+    " column.unfit.letter = '{could}' to set only such rows aside, or correct the row in the source;"
+    " then read the table again: wrackline snapshot start <pipeline.toml> '{table}'",
+)
+ROW_UNREADABLE = define(
+    "sqlserver.row_unreadable",
+    OperatorNeeded,
+    "rows of {table} ({size} bytes) do not match the {known} columns that the table has there",
+    hint="read the table again: wrackline snapshot start <pipeline.toml> '{table}'",
+)
+
+# Values of such columns are likely not to fit, so an error names all such columns of the table.
+MAY_NOT_FIT = frozenset({Kind.STRING, Kind.XML})
+_NULL_LENGTH = cython.declare(cython.longlong, 0xFFFFFFFF)
+
+
+@cython.final
+@cython.cclass
+class SqlServerRowDecoder(RowEvents):
+    """The rows of one table at one shape, in a change table or in a chunk."""
+
+    def __init__(
+        self,
+        ref: int,
+        shape: Projection,
+        forms: Sequence[CellForm],
+        key_id: int,
+        value_id: int,
+        *,
+        changed_only: bool = False,
+    ) -> None:
+        """Take the table's ref in changes, its shape (columns in the rows' order), and its schemas' ids.
+
+        `changed_only`: an update that changes no published value is not an event.
+        """
+        super().__init__(
+            ref, shape, key_id, value_id, bytes(form.growth for form in forms), changed_only=changed_only
+        )
+        self.beside += sum(form.beside for form in forms)
+        self.done = array("q", [form.done for form in forms] or [0])
+        self.scales = array("q", [form.scale for form in forms] or [0])
+        self.makes = [form.make for form in forms]
+        self.lengthy = [(place, form.long) for place, form in enumerate(forms) if form.long]
+        slots, slot = [], 0
+        for action in shape.actions:
+            slots.append(-1 if action is Plain.DROP else slot)
+            slot += action is not Plain.DROP
+        self.slots = array("q", slots or [-1])
+        self.known = len(shape.actions)
+        self.new = Cells(self.count)
+        self.old = Cells(self.count)
+        self.misfit: UnfitPlace | None = None  # of the change that was decoded last
+
+    @cython.ccall
+    @cython.exceptval(-1, check=False)
+    def change(
+        self,
+        op: str,
+        before: bytes | None,
+        after: bytes | None,
+        mask: bytes,
+        frame: Frame,
+        ordinal: cython.longlong,
+        events: list[RowChange],
+    ) -> cython.Py_ssize_t:
+        """Append the events of one change; return their bytes, and those of a report that it does not fit."""
+        self.misfit = None
+        data: bytes = (before or b"") + (after or b"")
+        size: cython.Py_ssize_t = 0 if before is None else len(before)
+        old: Cells | None = None
+        new: Cells | None = None
+        if before is not None:
+            old = self.old
+            self._split(data, 0, size, old)
+        if after is not None:
+            new = self.new
+            self._split(data, size, len(data), new)
+        if old is not None and new is not None and self.lengthy:
+            self._complete(old, new, mask)
+        try:
+            if new is None:
+                return self.deleted(data, self.old, frame, ordinal, events)
+            if old is None:
+                return self.inserted(data, new, frame, ordinal, events)
+            return self.updated(data, old, new, None, frame, ordinal, events)
+        except BROKEN as exc:
+            return self._settle(op, data, old, new, frame, ordinal, events, exc)
+
+    @cython.ccall
+    def read(self, row: bytes) -> ChunkRow:
+        """Return the key of a row of a chunk, and its event up to `source`."""
+        self._split(row, 0, len(row), self.new)
+        try:
+            return self.chunk_row(row, self.new)
+        except BROKEN as exc:
+            try:
+                settled = self.settled_row(row, self.new, {}, exc)
+            except BROKEN as stops:
+                raise self.unfit(stops) from None
+            raise settled from None
+
+    @cython.cfunc
+    @cython.exceptval(-1, check=False)
+    def put_cell(
+        self,
+        out: cython.p_uchar,
+        at: cython.Py_ssize_t,
+        limit: cython.Py_ssize_t,
+        column: cython.int,
+        data: cython.p_const_uchar,
+        cells: Cells,
+    ) -> cython.Py_ssize_t:
+        """Write one value that is not null."""
+        start: cython.Py_ssize_t = cells.starts[column]
+        size: cython.Py_ssize_t = cells.sizes[column]
+        if self.done[column]:
+            end: cython.Py_ssize_t = put_value(
+                out, at, limit, self.done[column], self.scales[column], data, start, size
+            )
+            if end >= 0:
+                return end
+        made: bytes = self.makes[column](bytes(data[start : start + size]))
+        return put_raw(out, at, limit, made, 0, len(made))
+
+    def unfit(self, error: Exception) -> Exception:
+        """Return an error that names the columns; never a value, which a codec's error text would show."""
+        columns = error.columns if isinstance(error, UnfitColumns) else {self.column: reason_of(error)}
+        return VALUE_UNFIT(
+            **error_fields(
+                self.table, columns, columns_that_could_stop(self.table, self.on_unfit, MAY_NOT_FIT)
+            )
+        )
+
+    @cython.cfunc
+    @cython.exceptval(-1, check=False)
+    def _split(self, row: bytes, at: cython.Py_ssize_t, end: cython.Py_ssize_t, cells: Cells) -> cython.int:
+        """Find the cells of a packed row."""
+        data: cython.p_const_uchar = row
+        i: cython.int
+        slot: cython.longlong
+        size: cython.longlong
+        for i in range(self.known):
+            if end - at < 4:
+                raise self._unreadable(len(row))
+            size = data[at] | data[at + 1] << 8 | data[at + 2] << 16
+            size |= cython.cast(cython.longlong, data[at + 3]) << 24
+            at += 4
+            slot = self.slots[i]
+            if size == _NULL_LENGTH:
+                if slot >= 0:
+                    cells.kinds[slot] = NULL
+                    cells.starts[slot] = cells.sizes[slot] = 0
+                continue
+            if size > end - at:
+                raise self._unreadable(len(row))
+            if slot >= 0:
+                cells.kinds[slot] = VALUE
+                cells.starts[slot] = at
+                cells.sizes[slot] = size
+            at += size
+        if at != end:
+            raise self._unreadable(len(row))
+        return 0
+
+    @cython.cfunc
+    @cython.exceptval(-1, check=False)
+    def _complete(self, old: Cells, new: Cells, mask: bytes) -> cython.int:
+        """Put what the update did not touch into the image before."""
+        place: cython.int
+        ordinal: cython.int
+        for place, ordinal in self.lengthy:
+            if old.kinds[place] == NULL and new.kinds[place] == VALUE and not is_set(mask, ordinal):
+                old.kinds[place] = VALUE
+                old.starts[place] = new.starts[place]
+                old.sizes[place] = new.sizes[place]
+        return 0
+
+    @cython.cfunc
+    @cython.exceptval(-1, check=False)
+    def _settle(
+        self,
+        op: str,
+        data: bytes,
+        old: Cells | None,
+        new: Cells | None,
+        frame: Frame,
+        ordinal: cython.longlong,
+        events: list[RowChange],
+        failed: AnyFailure,
+    ) -> cython.Py_ssize_t:
+        """Append the events of a row that does not fit; unless it is published, note its report."""
+        first = len(events)
+        try:
+            misfit = self.settled(op, data, old, new, {}, {}, None, frame, ordinal, events, failed)
+        except BROKEN as stops:
+            raise self.unfit(stops) from None
+        beside = 0
+        if misfit is not None:
+            self.misfit = UnfitPlace(0, first, len(events), misfit)
+            beside = MISFIT_BYTES
+        return beside + sum(len(change[2] or b"") + len(change[3]) for change in events[first:])
+
+    def _unreadable(self, size: int) -> Exception:
+        return ROW_UNREADABLE(table=self.table.id, known=self.known, size=size)

@@ -1,0 +1,130 @@
+"""Connections to one database, and what is asked of it once.
+
+In: the settings, with the database's name.  Out: sessions with our options, and facts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from wrackline.producers.sources.sqlserver.connect.quoting import identifier, literal
+from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING
+from wrackline.producers.sources.sqlserver.discover import database_sql
+from wrackline.producers.sources.sqlserver.discover.database_sql import DatabaseRow
+from wrackline.producers.sources.sqlserver.log.page_sql import SESSION
+from wrackline.producers.sources.sqlserver.rows.answers import python_rows
+from wrackline.producers.sources.sqlserver.wire.login import ServerLogin, connect
+from wrackline.producers.sources.sqlserver.wire.session import TdsSession
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.settings.settings_registry import Values
+
+NOT_ENABLED = define(
+    "sqlserver.not_enabled",
+    OperatorNeeded,
+    "change data capture is disabled in {database}",
+    hint="as sysadmin: USE {quoted}; EXEC sys.sp_cdc_enable_db; on Amazon RDS: EXEC"
+    " msdb.dbo.rds_cdc_enable_db N'{database}'; then see: wrackline check <pipeline.toml>",
+)
+
+AZURE_DATABASE: Final = 5
+_ZONED: Final = 16  # SQL Server 2022 knows its zone by name
+_EDITION: Final = (
+    "SELECT CAST(SERVERPROPERTY('EngineEdition') AS int),"
+    " CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128));"
+)
+_READS_VERSIONS: Final = "SET TRANSACTION ISOLATION LEVEL SNAPSHOT;"
+
+
+@dataclass(frozen=True, slots=True)
+class SqlServerEdition:
+    """Which server it is."""
+
+    number: int
+    version: str
+
+    @property
+    def azure(self) -> bool:
+        """Whether it is Azure SQL Database."""
+        return self.number == AZURE_DATABASE
+
+    @property
+    def zoned(self) -> bool:
+        """Whether it knows its zone by name."""
+        return self.azure or int(self.version.split(".", maxsplit=1)[0]) >= _ZONED
+
+
+class SqlServerConnector:
+    """Opens sessions in one database."""
+
+    def __init__(self, settings: Values, database: str) -> None:
+        self.database = database
+        self._login = ServerLogin.of_settings(settings)
+        self.reads_only = settings.text("driver.applicationIntent") == "ReadOnly"
+        self.reads_versions = self.reads_only or settings.text("snapshot.isolation.mode") == "snapshot"
+
+    @property
+    def user(self) -> str:
+        """Our login."""
+        return self._login.user
+
+    def connect(self) -> TdsSession:
+        """Open a session with our options."""
+        made = connect(self._login, database=self.database, intent_read_only=self.reads_only)
+        try:
+            made.execute(SESSION, "take a session's settings")
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def connect_to_read(self) -> TdsSession:
+        """Open a session for existing rows."""
+        made = self.connect()
+        try:
+            if self.reads_versions:
+                made.execute(_READS_VERSIONS, "take a session's settings")
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+
+class OpenedSession:
+    """A session for as long as a block runs."""
+
+    def __init__(self, session: TdsSession) -> None:
+        self.session = session
+
+    def __enter__(self) -> TdsSession:
+        return self.session
+
+    def __exit__(self, *_error: object) -> None:
+        self.session.close()
+
+
+def ask_values(session: TdsSession, sql: str, doing: str) -> Sequence[Sequence[tuple[Any, ...]]]:
+    """Run a batch; return the values of each result."""
+    return [list(python_rows(answer)) for answer in session.answers(sql, doing)]
+
+
+def edition_of(session: TdsSession) -> SqlServerEdition:
+    """Ask which server it is."""
+    (((number, version),),) = ask_values(session, _EDITION, "say which server it is")
+    return SqlServerEdition(int(number), str(version))
+
+
+def database_row(session: TdsSession, edition: SqlServerEdition, database: str) -> DatabaseRow:
+    """Ask which log a database has."""
+    statement = database_sql.azure_sql() if edition.azure else database_sql.databases_sql([database])
+    (rows,) = ask_values(session, statement, "describe the database")
+    for name, captured, state, versions, collation, created, server, group, family, fork in rows:
+        return DatabaseRow(
+            name, bool(captured), state, bool(versions), collation, created, server, group, family, fork
+        )
+    raise OBJECT_MISSING(doing="describe the database", reason=f"there is no database {literal(database)}")
+
+
+def refuse_uncaptured(row: DatabaseRow) -> None:
+    """Raise if nothing captures a database's changes."""
+    if not row.captured:
+        raise NOT_ENABLED(database=row.name, quoted=identifier(row.name))

@@ -1,0 +1,159 @@
+"""A SQL Server as a source: a partition for each database of `database.names`.
+
+In: the settings.  Out: a source.  Decides nothing: it passes each call to the database that it is about.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
+
+from wrackline.producers.contract.optional_parts import ServerObject
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Position, Saved
+from wrackline.producers.contract.uncaptured import UncapturedReason
+from wrackline.producers.kit.database_topics import shared_topics
+from wrackline.producers.sources.sqlserver.chunks.chunks import SqlServerReader
+from wrackline.producers.sources.sqlserver.chunks.marks import SqlServerFence
+from wrackline.producers.sources.sqlserver.database import SqlServerDatabase
+from wrackline.producers.sources.sqlserver.stream import SqlServerStream
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.language.findings import ColumnSupport, Finding
+from wrackline.schemas.pipelines.publication_settings import naming_of
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
+
+NOT_NAMED = define(
+    "sqlserver.database_not_named",
+    OperatorNeeded,
+    "database {database} is not one that the pipeline reads",
+    hint="add it to database.names, or name one of: {names}",
+)
+READERS_UNSEEN = define(
+    "sqlserver.readers_unseen",
+    OperatorNeeded,
+    "a SQL Server does not show who reads the change tables of {database}",
+    hint="nothing to do: it is waited until the pipeline has written nothing for half a minute",
+)
+SAME_TOPICS = define(
+    "sqlserver.databases_share_topics",
+    OperatorNeeded,
+    "tables of several databases would share a topic: {why}",
+    hint="read each database in a pipeline of its own, with a topic.prefix of its own",
+)
+
+
+class SqlServerSource:
+    """Databases with valid settings."""
+
+    def __init__(self, settings: Values, around: Surroundings) -> None:
+        server, names = settings.text("topic.prefix"), settings.listed("database.names")
+        if (why := shared_topics(names, naming_of(settings))) is not None:
+            raise SAME_TOPICS(why=why)
+        own = [name for name in names if around.share is None or name in around.share]
+        self._databases = {
+            SourcePartition(server, name): SqlServerDatabase(settings, around, name) for name in own
+        }
+
+    def partitions(self) -> Sequence[SourcePartition]:
+        """Return the databases, in the order of their names in the settings."""
+        return list(self._databases)
+
+    def tables(self, partition: SourcePartition) -> Sequence[TableId]:
+        """List the tables that change data capture and the filters capture."""
+        return self._of(partition).tables()
+
+    def left_out(self, partition: SourcePartition) -> Mapping[TableId, UncapturedReason]:
+        """Say why each other table is left out."""
+        return self._of(partition).left_out()
+
+    def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
+        """Return a table's current shape."""
+        return self._of(partition).describe(table)
+
+    def described(
+        self, partition: SourcePartition, tables: Collection[TableId]
+    ) -> Mapping[TableId, TableSchema | WracklineError]:
+        """Return the current shapes of many tables."""
+        return self._of(partition).described(tables)
+
+    def unproven(
+        self, partition: SourcePartition, tables: Collection[TableId]
+    ) -> Mapping[TableId, Sequence[str]]:
+        """Name the keys by message.key.columns that no unique index proves."""
+        return self._of(partition).unproven(tables)
+
+    def stream(
+        self,
+        partition: SourcePartition,
+        tables: Sequence[TableId],
+        saved: Saved | None,
+        aside: Collection[TableId] = (),
+        fresh: Collection[TableId] = (),
+    ) -> SqlServerStream:
+        """Open a database's log after `saved`; a table's log is complete from its instance's start on."""
+        return self._of(partition).stream(partition.server, tables, saved, aside)
+
+    def reader(self, partition: SourcePartition) -> SqlServerReader:
+        """Open a connection for chunks."""
+        return self._of(partition).reader(partition.server)
+
+    def check(self, partition: SourcePartition, tables: Sequence[TableId]) -> Sequence[Finding]:
+        """Return the findings; change nothing."""
+        return self._of(partition).check(tables)
+
+    def support(self, partition: SourcePartition, table: TableId) -> Sequence[ColumnSupport]:
+        """Say for every copied column how far it is carried."""
+        return self._of(partition).support(table)
+
+    def log_end(self, partition: SourcePartition) -> SqlServerFence:
+        """Mark a place above all that is committed."""
+        return self._of(partition).log_end()
+
+    def beat(self, partition: SourcePartition) -> None:
+        """Run the heartbeat's query."""
+        self._of(partition).beat()
+
+    def place(self, partition: SourcePartition, saved: Saved) -> str:
+        """Write a position in a readable form."""
+        return self._of(partition).place(saved)
+
+    def resumable(self, partition: SourcePartition, saved: Saved) -> None:
+        """Raise unless the log still reaches back to this position."""
+        self._of(partition).resumable(saved)
+
+    def log_state(self, partition: SourcePartition, confirmed: Position | None = None) -> None:
+        """Return nothing: the server keeps changes for a time, and no reader holds them back."""
+
+    def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[ServerObject]:
+        """Name the pipeline's objects in a database; we made none of them."""
+        return self._of(partition).kept()
+
+    def remove(self, partition: SourcePartition, saved: Saved | None) -> None:
+        """Do nothing: we made no objects."""
+
+    def log_reader(self, partition: SourcePartition) -> str | None:
+        """Raise: a server shows a login only its own session."""
+        raise READERS_UNSEEN(database=partition.database)
+
+    def anew(self, partition: SourcePartition, saved: Saved | None, newest: Saved | None) -> Saved:
+        """Put a position into an epoch of its own."""
+        return self._of(partition).anew(saved, newest)
+
+    def lost(self, partition: SourcePartition, error: WracklineError) -> bool:
+        """Whether a database's log is another log, or lacks a part."""
+        return self._of(partition).lost(error)
+
+    def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
+        """Return an epoch of its own, which begins at the log's end."""
+        return self._of(partition).anew(None, saved)
+
+    def close(self) -> None:
+        """End all databases' connections."""
+        with ExitStack() as ends:
+            for database in self._databases.values():
+                ends.callback(database.close)
+
+    def _of(self, partition: SourcePartition) -> SqlServerDatabase:
+        if (found := self._databases.get(partition)) is None:
+            names = ", ".join(one.database for one in self._databases)
+            raise NOT_NAMED(database=partition.database, names=names)
+        return found

@@ -1,0 +1,346 @@
+"""Logging in to the stand-in: databases, refusals, servers that are none, and every kind of protection."""
+
+import socket
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from tests.fixtures.certificates import Pair, issue
+from tests.unit.producers.sqlserver.test_settings import DEBEZIUM, reading
+from wrackline.control.local.sqlserver_standin.front.listener import SqlServerStandin
+from wrackline.control.local.sqlserver_standin.model.server import ModelServer
+from wrackline.control.local.sqlserver_standin.wire.login import Encryption
+from wrackline.producers.sources.sqlserver.wire.certificates import TlsStream, names
+from wrackline.producers.sources.sqlserver.wire.login import ServerLogin, connect
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
+from wrackline.schemas.redaction import Secret
+
+PASSWORD = "a-pässword-of-ours"
+NAME = "SELECT DB_NAME() AS name"
+
+
+@pytest.fixture
+def model() -> ModelServer:
+    made = ModelServer()
+    made.create_login("reader", PASSWORD, administrator=True)
+    made.create_database("shop")
+    return made
+
+
+def login(port: int, **more: Any) -> ServerLogin:
+    given = {"encrypt": "false", "login_s": 30.0, **more}
+    return ServerLogin("127.0.0.1", port, "reader", Secret(PASSWORD), "wrackline test", **given)
+
+
+def refused(where: ServerLogin, **more: Any) -> WracklineError:
+    """Fail to connect; the password is in no part of the error."""
+    with pytest.raises(WracklineError) as caught:
+        connect(where, **more).close()
+    shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+    assert PASSWORD not in shown
+    frame = caught.value.__traceback__
+    while frame is not None:
+        assert not any(PASSWORD in repr(one) for one in frame.tb_frame.f_locals.values())
+        frame = frame.tb_next
+    return caught.value
+
+
+def test_the_first_statement_takes_the_limit_off_long_values(model: ModelServer) -> None:
+    with SqlServerStandin(model) as server:
+        session = connect(login(server.port), database="shop")
+        assert session.values(NAME) == [("shop",)]
+        session.close()
+        first, second, _ = server.requests
+        assert first.startswith("SET TEXTSIZE 2147483647")
+        assert second == "USE [shop];"
+
+
+def test_the_settings_say_where_and_how(tmp_path: Path) -> None:
+    given = {
+        **DEBEZIUM,
+        "database.instance": "SQLEXPRESS",
+        "driver.encrypt": "strict",
+        "driver.trustServerCertificate": "true",
+        "driver.hostNameInCertificate": "sql.example",
+        "driver.serverCertificate": str(tmp_path / "ca.pem"),
+        "driver.loginTimeout": "7",
+        "driver.socketTimeout": "1500",
+        "max.row.bytes": "2000",
+    }
+    del given["database.port"]
+    (tmp_path / "ca.pem").write_text("PEM")
+    read = reading(given)
+    assert read.values is not None, read.problems
+    where = ServerLogin.of_settings(read.values)
+    assert (where.host, where.port, where.instance) == ("192.168.99.100", 1433, "SQLEXPRESS")
+    assert (where.user, where.password.reveal()) == ("sa", "Password!")
+    assert where.application == "wrackline fullfillment"
+    assert (where.encrypt, where.trusts_any, where.name_in_certificate) == ("strict", True, "sql.example")
+    assert where.authorities == str(tmp_path / "ca.pem")
+    assert (where.login_s, where.silence_s) == (7, 1.5)
+    assert where.most_row > 4000, "text is UTF-16 here"
+    plain = reading(DEBEZIUM).values
+    assert plain is not None
+    assert ServerLogin.of_settings(plain).authorities is None, "the system's"
+
+
+def test_azure_s_database_is_entered_by_the_login(model: ModelServer) -> None:
+    model.edition = 5
+    with SqlServerStandin(model) as server:
+        session = connect(login(server.port), database="shop")
+        assert session.values(NAME) == [("shop",)]
+        session.close()
+        assert not any("USE" in one for one in server.requests)
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "kind"),
+    [("OFFLINE", "sqlserver.database_unready", Transient), ("", "sqlserver.object_missing", OperatorNeeded)],
+)
+def test_a_database_that_can_t_be_entered_says_why(
+    model: ModelServer, state: str, code: str, kind: type[WracklineError]
+) -> None:
+    model.databases["shop"].state = state or "ONLINE"
+    with SqlServerStandin(model) as server:
+        error = refused(login(server.port), database="shop" if state else "nothing")
+    assert isinstance(error, kind)
+    assert error.code == code
+
+
+def test_a_wrong_password_is_refused_once(model: ModelServer) -> None:
+    with SqlServerStandin(model) as server:
+        error = refused(replace(login(server.port), password=Secret("wrong")))
+    assert error.code == "sqlserver.login_refused"
+    assert "18456" in error.sentence
+
+
+def test_who_only_reads_is_sent_to_the_secondary(model: ModelServer) -> None:
+    with (
+        SqlServerStandin(model) as secondary,
+        SqlServerStandin(model, read_only_route=("127.0.0.1", secondary.port)) as primary,
+    ):
+        session = connect(login(primary.port), database="shop", intent_read_only=True)
+        assert session.values(NAME) == [("shop",)]
+        session.close()
+        assert (len(primary.requests), len(secondary.requests)) == (0, 2)
+        connect(login(primary.port), database="shop").close()
+        assert len(primary.requests) == 2
+
+
+def test_servers_that_send_us_in_a_circle_are_left(model: ModelServer) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    with SqlServerStandin(model, port=port, read_only_route=("127.0.0.1", port)) as server:
+        error = refused(login(server.port), intent_read_only=True)
+    assert "from server to server" in error.sentence
+
+
+def test_nobody_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    error = refused(login(port))
+    assert error.code == "sqlserver.unreachable"
+    assert "refused" in error.sentence
+    assert f"sqlcmd -S tcp:127.0.0.1,{port} -U reader" in error.hint
+
+
+@contextmanager
+def false_server(answer: bytes) -> Iterator[int]:
+    """A server that gives the same answer to whatever comes, and then waits."""
+    with socket.create_server(("127.0.0.1", 0)) as made:
+
+        def serve() -> None:
+            client, _ = made.accept()
+            with client, suppress(OSError):
+                client.recv(4096)
+                client.sendall(answer)
+                while answer and client.recv(4096):
+                    pass
+
+        thread = Thread(target=serve)
+        thread.start()
+        yield made.getsockname()[1]
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 400 Bad Request\r\n\r\n" + bytes(20_000),
+        b"\x04\x01\x00\x09\x00\x00\x01\x00\x00",
+        b"\x04\x01\x00\x0e\x00\x00\x01\x00\x01\xff\xff\xff\xff\xff",
+        b"\x05\x01\x00\x08\x00\x00\x01\x00",
+    ],
+)
+@pytest.mark.parametrize("encrypt", ["true", "false", "strict"])
+def test_what_is_not_sql_server_is_an_error_with_a_code(answer: bytes, encrypt: str) -> None:
+    with false_server(answer) as port:
+        error = refused(login(port, encrypt=encrypt, trusts_any=True, login_s=0.5))
+    assert error.code in {"sqlserver.unreachable", "sqlserver.tls_refused"}
+
+
+def test_a_server_that_never_answers_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        error = refused(login(silent.getsockname()[1], login_s=0.2))
+    assert error.code == "sqlserver.unreachable"
+    assert "in time" in error.sentence
+
+
+def test_a_named_instance_that_nobody_knows() -> None:
+    error = refused(replace(login(1), instance="NOTHING", login_s=0.2))
+    assert error.code in {"sqlserver.instance_unknown", "sqlserver.unreachable"}
+
+
+def served(
+    model: ModelServer, folder: Path, pair: Pair, encryption: Encryption = Encryption.ON
+) -> SqlServerStandin:
+    return SqlServerStandin(model, certificate=pair.write(folder, "server"), encryption=encryption)
+
+
+@pytest.fixture
+def authority() -> Pair:
+    return issue("authority", authority=True)
+
+
+@pytest.fixture
+def ca(authority: Pair, tmp_path: Path) -> str:
+    return authority.write(tmp_path, "ca")[0]
+
+
+@pytest.mark.parametrize("encrypt", ["true", "strict"])
+@pytest.mark.parametrize("encryption", [Encryption.ON, Encryption.REQUIRED])
+def test_a_certificate_of_the_authority_is_accepted(
+    model: ModelServer, authority: Pair, ca: str, tmp_path: Path, encrypt: str, encryption: Encryption
+) -> None:
+    pair = issue("sql", by=authority, hosts=("127.0.0.1",))
+    with served(model, tmp_path, pair, encryption) as server:
+        session = connect(login(server.port, encrypt=encrypt, authorities=ca), database="shop")
+        assert isinstance(session._wire, TlsStream)
+        assert session._packet_size == 16383
+        text = "é" * 3000
+        assert session.values(f"SELECT N'{text}' AS a") == [(text,)]
+        stream = session.stream(f"SELECT N'{text}' AS a; SELECT N'{text}' AS b", 1)
+        next(stream)
+        stream.close()  # type: ignore[attr-defined] # a generator
+        assert session.values(NAME) == [("shop",)]
+        session.close()
+
+
+@pytest.mark.parametrize("encrypt", ["true", "strict"])
+@pytest.mark.parametrize(
+    ("hosts", "by_us", "days", "words"),
+    [
+        (("127.0.0.2", "sql.example"), True, 30, "another name"),
+        ((), True, 30, "another name"),
+        (("127.0.0.1",), False, 30, "authority is not known"),
+        (("127.0.0.1",), True, -1, "has expired"),
+    ],
+)
+def test_another_certificate_is_refused_before_the_login(  # noqa: PLR0917
+    model: ModelServer,
+    authority: Pair,
+    ca: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    encrypt: str,
+    hosts: tuple[str, ...],
+    by_us: bool,  # noqa: FBT001
+    days: int,
+    words: str,
+) -> None:
+    by = authority if by_us else issue("another", authority=True)
+    passwords: list[str] = []
+    monkeypatch.setattr(ModelServer, "logs_in", lambda *given: passwords.append(given[-1]))
+    with served(model, tmp_path, issue("127.0.0.1", by=by, hosts=hosts, days=days)) as server:
+        error = refused(login(server.port, encrypt=encrypt, authorities=ca))
+    assert error.code == "sqlserver.tls_refused"
+    assert isinstance(error, OperatorNeeded)
+    assert words in error.sentence
+    assert "driver." in error.hint
+    assert passwords == []
+
+
+def test_the_name_in_the_certificate_may_be_another(
+    model: ModelServer, authority: Pair, ca: str, tmp_path: Path
+) -> None:
+    with served(model, tmp_path, issue("x", by=authority, hosts=("sql.example",))) as server:
+        where = login(server.port, encrypt="true", authorities=ca, name_in_certificate="sql.example")
+        connect(where, database="shop").close()
+
+
+@pytest.mark.parametrize("encrypt", ["true", "strict"])
+def test_any_certificate_is_accepted_where_that_is_said(
+    model: ModelServer, tmp_path: Path, encrypt: str
+) -> None:
+    with served(model, tmp_path, issue("nobody", days=-3)) as server:
+        session = connect(login(server.port, encrypt=encrypt, trusts_any=True), database="shop")
+        assert isinstance(session._wire, TlsStream)
+        session.close()
+
+
+@pytest.mark.parametrize(("encryption", "whole"), [(Encryption.OFF, False), (Encryption.REQUIRED, True)])
+def test_without_encrypt_the_login_is_protected_where_it_can_be(
+    model: ModelServer,
+    tmp_path: Path,
+    encryption: Encryption,
+    whole: bool,  # noqa: FBT001
+) -> None:
+    with served(model, tmp_path, issue("nobody"), encryption) as server:
+        session = connect(login(server.port), database="shop")
+        assert isinstance(session._wire, TlsStream) is whole
+        assert session._packet_size == (16383 if whole else 32767)
+        assert session.values(NAME) == [("shop",)]
+        session.close()
+
+
+def test_a_server_without_tls_gets_no_password(model: ModelServer) -> None:
+    with SqlServerStandin(model) as server:
+        error = refused(login(server.port, encrypt="true", trusts_any=True))
+    assert error.code == "sqlserver.tls_refused"
+    assert "has no TLS" in error.sentence
+    assert "driver.encrypt = false" in error.hint
+
+
+@pytest.mark.parametrize("text", [None, "not PEM"])
+def test_a_file_without_certificates_is_named(tmp_path: Path, text: str | None) -> None:
+    file = tmp_path / "ca.pem"
+    if text is not None:
+        file.write_text(text)
+    error = refused(login(1, encrypt="true", authorities=str(file)))
+    assert error.code == "sqlserver.tls_file"
+    assert str(file) in error.hint
+
+
+@pytest.mark.parametrize(
+    ("listed", "host", "same"),
+    [
+        ("sql.example", "sql.example", True),
+        ("sql.example", "SQL.example.", True),
+        ("sql.example", "nsql.example", False),
+        ("DNS.example", "example", False),
+        ("*.example.org", "sql.example.org", True),
+        ("*.example.org", "example.org", False),
+        ("*.example.org", "a.sql.example.org", False),
+        ("*.org", "example.org", False),
+        ("s*.example.org", "sql.example.org", False),
+        ("sql.*.org", "sql.example.org", False),
+        ("*.*.org", "sql.example.org", False),
+        ("10.0.0.1", "10.0.0.1", True),
+        ("10.0.0.1", "10.0.0.2", False),
+        ("::1", "0:0:0:0:0:0:0:1", True),
+        ("*.0.0.1", "10.0.0.1", False),
+    ],
+)
+def test_a_certificate_names_a_host(listed: str, host: str, same: bool) -> None:  # noqa: FBT001
+    assert names(issue(host, hosts=("other.example", listed)).certificate, host) is same
+
+
+def test_the_common_name_is_no_name() -> None:
+    assert not names(issue("sql.example").certificate, "sql.example")
