@@ -15,6 +15,7 @@ cdef class TdsReader:
     cdef long long most
     cdef MessageBytes message
     cdef Py_ssize_t rows
+    cdef Py_ssize_t enough
     cdef int result
     cdef object shown
     cdef int count

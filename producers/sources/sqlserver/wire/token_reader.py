@@ -142,6 +142,7 @@ class TdsReader:
         """Expect a new message."""
         self.message = MessageBytes()
         self.rows = 0
+        self.enough = 0
         self.result = -1
         self._take_columns(())
 
@@ -198,7 +199,12 @@ class TdsReader:
 
     @cython.cfunc
     def _other(self, token: cython.int) -> TdsToken | None:
-        """Return a token that is not a row, if all of it is there."""
+        """Return a token that is not a row, if all of it is there.
+
+        Columns that are cut are read again when half as many bytes more are there, or all of the message.
+        """
+        if self.message.end < self.enough and not self.message.ended:
+            return None
         cursor = ByteCursor(self.message.data, self.message.at + 1, self.message.end)
         body = b""
         try:
@@ -216,7 +222,10 @@ class TdsReader:
                 raise STREAM_BROKEN(reason=f"a token begins with {token:02x}")
         except CutError:
             self._missing()
+            if token == COLUMNS:
+                self.enough = self.message.end + (self.message.end - self.message.at) // 2
             return None
+        self.enough = 0
         self.message.at = self.message.free = cursor.at
         return TdsToken(token, body)
 
@@ -358,8 +367,11 @@ class TdsReader:
             self.places[place] = 0
             self.places[place + 1] = -1
             return at
-        if total != _PLP_UNKNOWN and total > cython.cast(cython.ulonglong, self.most):
-            raise ROW_TOO_LONG(most=self.most)
+        if total != _PLP_UNKNOWN:
+            if total > cython.cast(cython.ulonglong, self.most):
+                raise ROW_TOO_LONG(most=self.most)
+            if cython.cast(cython.Py_ssize_t, total) > end - at:
+                return _CUT  # before its pieces are looked at again
         while True:
             if end - at < 4:
                 return _CUT
