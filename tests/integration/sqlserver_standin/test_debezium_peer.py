@@ -32,8 +32,8 @@ BEFORE = "INSERT INTO dbo.orders VALUES (1, N'one'), (2, N'größe'), (3, NULL),
 STATEMENTS = (
     "INSERT INTO dbo.orders VALUES (10, N'ten'), (11, N'🌊');",
     (
-        "BEGIN TRANSACTION; UPDATE dbo.orders SET note = N'uno' WHERE id = 1; DELETE FROM dbo.orders WHERE id = 2;"
-        " INSERT INTO dbo.orders VALUES (2, N'again'); COMMIT;"
+        "BEGIN TRANSACTION; UPDATE dbo.orders SET note = N'uno' WHERE id = 1; DELETE FROM dbo.orders"
+        " WHERE id = 2; INSERT INTO dbo.orders VALUES (2, N'again'); COMMIT;"
     ),
     "UPDATE dbo.orders SET note = NULL WHERE id >= 10;",
     "BEGIN TRANSACTION; DELETE FROM dbo.orders; ROLLBACK;",
@@ -85,7 +85,7 @@ def config(port: int, bootstrap: str) -> dict[str, str]:
         "database.encrypt": "false",
         "driver.encrypt": "false",
         "table.include.list": "dbo.orders",
-        "snapshot.isolation.mode": "read_committed",  # the others lock in ways that the stand-in does not know
+        "snapshot.isolation.mode": "read_committed",  # others lock in ways that are not modelled
         "poll.interval.ms": "100",
         "tombstones.on.delete": "false",
         "schema.history.internal.kafka.bootstrap.servers": bootstrap,

@@ -44,8 +44,8 @@ def changed() -> Shop:
         f"SELECT MAX(start_lsn) FROM {MAPPING}",
         f"SELECT MAX(start_lsn) FROM (SELECT TOP (@P0) start_lsn FROM {MAPPING} ORDER BY start_lsn) AS a",
         (
-            "SELECT MAX(start_lsn) FROM (SELECT TOP (@P0 + 1) start_lsn FROM [shop].cdc.lsn_time_mapping WHERE"
-            " start_lsn >= @P1 AND tran_id <> 0x00 ORDER BY start_lsn) as next_lsns"
+            "SELECT MAX(start_lsn) FROM (SELECT TOP (@P0 + 1) start_lsn FROM [shop].cdc.lsn_time_mapping"
+            " WHERE start_lsn >= @P1 AND tran_id <> 0x00 ORDER BY start_lsn) as next_lsns"
         ),
         "SELECT [shop].sys.fn_cdc_increment_lsn(@P1)",
         "SELECT [shop].sys.fn_cdc_get_min_lsn(@P2)",
@@ -67,7 +67,7 @@ def changed() -> Shop:
 )
 def test_a_statement_gives_one_value_or_more(text: str) -> None:
     given = {"P0": ("int", 1), "P1": LOW, "P2": ("nvarchar(99)", "dbo_orders"), "P3": ("nvarchar(9)", "shop")}
-    found = rows(session(changed().server), text, **given)  # type: ignore[arg-type]
+    found = rows(session(changed().server), text, **given)
     assert found != []
     assert None not in found[0] or len(found[0]) > 1
 
@@ -79,7 +79,7 @@ def test_both_ways_of_reading_give_the_same_changes() -> None:
         ask,
         f"SELECT TOP 100 {SHOWN}{OF_FUNCTION} FROM [shop].cdc.[fn_cdc_get_all_changes_dbo_orders](@P0, @P1,"
         f" N'all update old') {BEHIND} ORDER BY [__$start_lsn] ASC, [__$seqval] ASC, [__$operation] ASC",
-        **PAGE,  # type: ignore[arg-type]
+        **PAGE,
         P0=(LSN, lowest),
         P1=(LSN, highest),
     )
@@ -87,15 +87,16 @@ def test_both_ways_of_reading_give_the_same_changes() -> None:
         ask,
         f"SELECT TOP 100 {SHOWN}{OF_FUNCTION} FROM [shop].cdc.[dbo_orders_CT] {BEHIND} ORDER BY"
         " [__$start_lsn] ASC, [__$command_id] ASC, [__$seqval] ASC, [__$operation] ASC",
-        **PAGE,  # type: ignore[arg-type]
+        **PAGE,
     )
     newest = rows(
         ask,
         f"SELECT {joined(SHOWN)}{TIME.format('ltm.tran_begin_time')}"
-        " FROM [shop].cdc.[dbo_orders_CT] AS cdc_data LEFT JOIN [shop].cdc.lsn_time_mapping ltm ON ltm.start_lsn = cdc_data.[__$start_lsn]"
+        " FROM [shop].cdc.[dbo_orders_CT] AS cdc_data LEFT JOIN [shop].cdc.lsn_time_mapping ltm"
+        " ON ltm.start_lsn = cdc_data.[__$start_lsn]"
         f" {joined(BEHIND)} ORDER BY cdc_data.[__$start_lsn] ASC, cdc_data.[__$command_id] ASC,"
         " cdc_data.[__$seqval] ASC, cdc_data.[__$operation] ASC",
-        **PAGE,  # type: ignore[arg-type]
+        **PAGE,
     )
     assert [row[2] for row in direct] == [2, 3, 4, 1]
     assert direct == function == newest
