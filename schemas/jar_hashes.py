@@ -40,6 +40,7 @@ a249d4d25dfb86d41e6c82fc335df580189f0c9feeabdc53233fc1e5060724a1  com.google.err
 c4eb904caf5fba968a2f1a3b8aef14df801e9329b21697209ca30bfcf153867d  com.ibm.icu/icu4j-67.1.jar
 dd2bfdb61f319c33c9ff18ad8067bcec0d11e12dc2064630c1d79c7734257737  com.mchange/c3p0-0.11.2.jar
 46b29c94615f7c92b957a7471e7c9f2fa9cacf2e3d224dcc870ae0d367cccf89  com.mchange/mchange-commons-java-0.3.2.jar
+2d137aa308c78932878952fe3624ea090ecfe644414b8b23e71a305f425698c5  com.microsoft.sqlserver/mssql-jdbc-13.2.1.jre11.jar
 8776e2ebc46072c9a47ea59d98298c4273bd9f16a7b26b5dfa4744535aa26c62  com.mysql/mysql-connector-j-9.1.0.jar
 fbbf8940c1a4c210dd58d1b7250420b32fa164bdbf31c3b077641327bd37faf6  com.networknt/json-schema-validator-1.5.4.jar
 b9e24b7dd6e07495562ea96531be3130c96dba4d78e1dfd88adbbdebf4332871  com.sun.activation/jakarta.activation-2.0.1.jar
@@ -80,6 +81,7 @@ ff0a00aa10b4be29ffd98e4a131b8309c85b40b4f464489cf70d3ae614e147ac  io.debezium/de
 6ea239f23d74486a77e89cceae11120f208e9f832ccdff9d88cb629ce298e890  io.debezium/debezium-connector-mariadb-3.5.0.Final.jar
 7948107f1efb5105e1fb56cd7b50a4077aaeb9724cf75f816b03e6d1d0a5ca15  io.debezium/debezium-connector-mysql-3.5.0.Final.jar
 266b46d47b3bf66ffd484ffae01da40be52399f9b012b75e8f36909ac35a3f17  io.debezium/debezium-connector-postgres-3.5.0.Final.jar
+0c7bf657877e56acba49dc7605bed9525c6a6b9940d96d8fc5221a7975788e2e  io.debezium/debezium-connector-sqlserver-3.5.0.Final.jar
 41dc0fb39cd0366cff67b02fa3e89ca83664d6748154737c18d2b2502a6a32b5  io.debezium/debezium-ddl-parser-3.5.0.Final.jar
 ac6ec9bbcae42cb5bc05200f9f2c5268d591b6abadc2ec209df7cffdcdc5f5fe  io.debezium/debezium-openlineage-api-3.5.0.Final.jar
 e961e77a88e21073cb00bc18c4c3088618c033ea48918d61217c3b90da955344  io.debezium/debezium-sink-3.5.0.Final.jar

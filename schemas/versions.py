@@ -83,6 +83,12 @@ JDBC_SINK = (  # by hand, because what it depends on includes Oracle's and Micro
     Coordinate("org.hibernate.orm", "hibernate-core", "7.1.0.Final"),
     Coordinate("org.hibernate.orm", "hibernate-c3p0", "7.1.0.Final"),
 )
+SQLSERVER_PEER = (  # Debezium's connector with the newest driver that Central has for it
+    *CONNECT,
+    debezium("sqlserver")._replace(transitive=False),
+    Coordinate("io.debezium", "debezium-connector-common", DEBEZIUM_VERSION),
+    Coordinate("com.microsoft.sqlserver", "mssql-jdbc", "13.2.1.jre11", transitive=False),
+)
 INTEROP = (
     *CONNECT,
     APICURIO_CONVERTER,

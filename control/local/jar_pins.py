@@ -28,6 +28,7 @@ _SETS: tuple[Sequence[Coordinate], ...] = (
     *versions.REST_CATALOGUE,
     (versions.APICURIO_CONVERTER, *versions.CONNECT),
     versions.INTEROP,
+    versions.SQLSERVER_PEER,
     versions.ICEBERG_SINK,
     versions.FLINK,
     *((*versions.CONNECT, versions.debezium(database)) for database in ("postgres", "mysql", "mariadb")),

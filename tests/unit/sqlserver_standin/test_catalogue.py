@@ -68,6 +68,25 @@ def test_a_change_table_is_in_the_catalogue() -> None:
     assert [row[2] for row in found] == [*names, "id", "amount", "note", "old", "__$command_id"]
 
 
+def test_columns_have_their_lengths() -> None:
+    declared = {
+        "time(2)": (3, 11),
+        "time(7)": (5, 16),
+        "datetime2(0)": (6, 19),
+        "datetime2(4)": (7, 24),
+        "datetimeoffset(7)": (10, 34),
+        "decimal(20,3)": (13, 20),
+        "nvarchar(9)": (18, 0),
+        "varchar(max)": (-1, 0),
+        "binary(9)": (9, 0),
+        "int": (4, 10),
+        "hierarchyid": (892, 0),
+    }
+    one = shop({f"c{at}": text for at, text in enumerate(declared)}, ())
+    asked = "SELECT max_length, precision FROM sys.columns WHERE object_id = OBJECT_ID(N'dbo.orders')"
+    assert rows(session(one.server), asked) == list(declared.values())
+
+
 def test_schemas_keep_their_numbers() -> None:
     one = shop()
     asked = "SELECT schema_id FROM sys.schemas WHERE name = N'sales'"
@@ -132,6 +151,12 @@ def test_a_user_may_do_what_was_granted() -> None:
         outcomes(admin, f"GRANT {right} ON dbo.orders TO bob;")
         assert rows(bob, asked) == [(1,)]
         outcomes(bob, text)
+    outcomes(
+        admin, "CREATE LOGIN eve WITH PASSWORD = N's'; CREATE USER eve; GRANT DELETE ON dbo.orders TO eve;"
+    )
+    outcomes(session(one.server, "eve"), "DELETE FROM dbo.orders;")
+    with pytest.raises(ServerError, match="229: The SELECT permission"):
+        outcomes(session(one.server, "eve"), "DELETE FROM dbo.orders WHERE id = 1;")
     assert rows(bob, "SELECT IS_ROLEMEMBER(N'readers'), IS_ROLEMEMBER(N'db_owner');") == [(0, 0)]
     outcomes(admin, "ALTER ROLE readers ADD MEMBER bob;")
     assert rows(bob, "SELECT IS_ROLEMEMBER(N'readers');") == [(1,)]

@@ -42,7 +42,7 @@ def test_columns_are_described_through_a_table_variable() -> None:
         }
     )
     one.database.create_table("dbo.others", {"id": "int"})
-    found = rows(session(one.server, database="master"), COLUMNS, **GIVEN)  # type: ignore[arg-type]
+    found = rows(session(one.server, database="master"), COLUMNS, **GIVEN)
     assert [row[:2] for row in found] == [("shop", "orders")] * 6
     assert [row[2:] for row in found] == [
         ("id", -5, "bigint", 19, 0, 0, "NO"),

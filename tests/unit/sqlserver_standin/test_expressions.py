@@ -147,6 +147,9 @@ def test_in_the_rows_of_a_query() -> None:
     assert rows(ask, f"SELECT id FROM dbo.orders WHERE id NOT IN {inside}") == [(2,), (3,), (4,)]
     nulls = "(SELECT note FROM dbo.orders)"
     assert rows(ask, f"SELECT id FROM dbo.orders WHERE N'x' NOT IN {nulls}") == [], "NULL is unknown"
+    listed = "SELECT id FROM dbo.orders WHERE id NOT IN (1, 2, @n)"
+    assert rows(ask, listed, n=("int", 3)) == [(0,), (4,)]
+    assert rows(ask, listed, n=("int", None)) == []
 
 
 def test_a_batch_that_is_wrong_is_not_begun() -> None:

@@ -395,3 +395,13 @@ def test_rows_are_numbered_among_those_with_the_same_values() -> None:
     ]
     assert rows(ask, text + " WHERE at = 1", **given) == [("dbo", "orders", "later", 1)]
     assert rows(ask, f"SELECT OBJECT_NAME({later.object_id}, DB_ID('shop'))") == [("later_CT",)]
+
+
+def test_a_key_that_comes_back_is_one_row() -> None:
+    one = shop()
+    ask = session(one.server)
+    for _ in range(2):
+        outcomes(ask, "INSERT INTO dbo.orders (id) VALUES (1), (2); DELETE FROM dbo.orders WHERE id = 1;")
+        outcomes(ask, "INSERT INTO dbo.orders (id) VALUES (1);")
+        assert rows(ask, "SELECT id FROM dbo.orders") == [(1,), (2,)]
+        outcomes(ask, "DELETE FROM dbo.orders;")
