@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
+from socket import socket
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -11,7 +14,7 @@ import pytest
 from tests.fixtures.servers import Database
 from tests.integration.running.test_databases import TwoDatabases
 from tests.integration.running.test_worker import Working
-from tests.integration.running.world import wait_until
+from tests.integration.running.world import free_port, metric_of, wait_until
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 from wrackline.control.runtime.ground.exits import Exit
 
@@ -61,6 +64,36 @@ def _errors(world: TwoDatabases) -> list[str | None]:
 def both_arrive(world: TwoDatabases, count: int) -> None:
     wait_until(lambda: len(world.events()) >= count and len(world.events(world.other_topic)) >= count)
     assert (len(world.events()), len(world.events(world.other_topic))) == (count, count)
+
+
+def ports_in_turn() -> int:
+    """Three ports in turn that nobody has at the moment; return the first one."""
+    while True:
+        first = free_port()
+        with ExitStack() as opened, suppress(OSError):
+            for port in range(first, first + 3):
+                opened.enter_context(socket()).bind(("127.0.0.1", port))
+            return first
+
+
+def test_tasks_serve_metrics_under_their_numbers_beside_the_consumers_port(
+    world: TwoDatabases, working: list[Working], tmp_path: Path
+) -> None:
+    first = ports_in_turn()
+    text = world.file.read_text().replace("metrics.port = 0", f"metrics.port = {first}")
+    world.file.write_text(f"consume.metrics.port = {first + 1}\n{text}")
+    worker = Working(tmp_path, world.file)
+    working.append(worker)
+    for task in (world.prefix, f"{world.prefix}:1"):
+        worker.waits_for(task, "RUNNING")
+    world.insert(1, 2)
+    world.insert_beside(1, 3)
+    for task, port, database, count in ((0, first, world.database.name, 2), (1, first + 2, world.other, 3)):
+        labels = f'task="{task}" database="{database}"'
+        assert metric_of(port, f"wrackline_running {labels}") == 1
+        events = partial(metric_of, port, f'wrackline_events_total {labels} operation="c"')
+        wait_until(lambda read=events, of=count: read() == of)  # type: ignore[misc]
+    assert worker.stop() == Exit.OK
 
 
 def test_each_task_reads_its_databases_and_they_move_exactly_once(
