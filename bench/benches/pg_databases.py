@@ -35,8 +35,8 @@ from bench.score import Outcome
 from bench.spawned import spawned
 from bench.visible import make_topic
 from wrackline.control.local.stack.postgres import postgres as make_server
+from wrackline.control.local.stack.stack import POSTGRES_DEFAULT
 from wrackline.schemas.errors import Definite, define
-from wrackline.schemas.versions import POSTGRES_DEFAULT
 
 UNITS = {
     "followed_s": "s",

@@ -33,12 +33,12 @@ class Listener:
 
     def __init__(self) -> None:
         self.seen: dict[int, float] = {}
-        self._wires: dict[int, pq.PGconn] = {}
+        self._wires: dict[int, pq.abc.PGconn] = {}
         self._places: dict[int, int] = {}
         self._poll = select.poll()
         self._status_due = 0.0
 
-    def add(self, wire: pq.PGconn) -> None:
+    def add(self, wire: pq.abc.PGconn) -> None:
         """Listen to one more."""
         self._wires[wire.socket], self._places[wire.socket] = wire, 0
         self._poll.register(wire.socket, select.POLLIN)
@@ -85,7 +85,7 @@ def followed(ats: Sequence[Address], prefix: str) -> Iterator[Listener]:
         yield listener
 
 
-def _begin(at: Address, slot: str) -> pq.PGconn:
+def _begin(at: Address, slot: str) -> pq.abc.PGconn:
     wire = pq.PGconn.connect(
         f"host=127.0.0.1 port={at.port} user={at.user} dbname={at.database} replication=database"
         f" application_name={slot.rpartition('_')[0]}".encode()
