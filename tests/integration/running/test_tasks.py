@@ -93,8 +93,8 @@ def test_tasks_serve_metrics_under_their_numbers_beside_the_consumers_port(
         worker.waits_for(task, "RUNNING")
     world.insert(1, 2)
     world.insert_beside(1, 3)
-    for task, port, database, count in ((0, first, world.database.name, 2), (1, first + 2, world.other, 3)):
-        labels = f'task="{task}" database="{database}"'
+    for number, port, database, count in ((0, first, world.database.name, 2), (1, first + 2, world.other, 3)):
+        labels = f'task="{number}" database="{database}"'
         assert metric_of(port, f"wrackline_running {labels}") == 1
         events = partial(metric_of, port, f'wrackline_events_total {labels} operation="c"')
         wait_until(lambda read=events, of=count: read() == of)  # type: ignore[misc]
