@@ -67,6 +67,19 @@ class LogEnding(Protocol):
 
 
 @runtime_checkable
+class LogSurvey(Protocol):
+    """A source of several logs, one of whose answers is about all of them; it may be left out."""
+
+    def log_ends(self) -> Mapping[SourcePartition, Mark]:
+        """Mark the end of each log, as `log_end` does."""
+        ...
+
+    def log_states(self) -> Mapping[SourcePartition, LogState | None]:
+        """Look at each log, as `log_state` does."""
+        ...
+
+
+@runtime_checkable
 class Renewing(Protocol):
     """A source that can begin a new log if the old one is lost; it may be left out."""
 
