@@ -19,7 +19,7 @@ from tests.unit.producers.kit.test_polled_stream import LATE, SOON, Answers, Pic
 from tests.unit.producers.test_lanes_apart import ROWS, World, has_all, start_at_zero
 from wrackline.producers.contract.optional_parts import StreamWait
 from wrackline.producers.contract.source_plugin import LogStream
-from wrackline.producers.cutting.cutter import CutPolicy, Cutter
+from wrackline.producers.cutting.cutter import CutPolicy, Cutter, Publication
 from wrackline.producers.kit.polled_stream import PolledStream, ReadState, SilenceWatch
 from wrackline.producers.kit.wakeup import Wakeup
 from wrackline.producers.reading.interleave import Interleaver
@@ -208,6 +208,24 @@ def test_the_end_of_a_commit_ends_the_wait_of_all(monkeypatch: pytest.MonkeyPatc
     world.run(lambda _: world.has_all())
     assert world.rows == {"good": ROWS, "odd": ROWS}
     assert time.monotonic() - begun < LATE
+
+
+def test_positions_of_quiet_logs_go_out_together() -> None:
+    """Each has a quiet time of its own, and none has a transaction of its own."""
+    world = World(positions=start_at_zero())
+    published: list[int] = []
+    publish = world.publish
+
+    def count(publications: Sequence[Publication]) -> float:
+        published.append(len(publications))
+        world.clock.now += 6.0  # more than half of the time after which a position goes out by itself
+        if len(published) == 20:
+            world.stopping.set()
+        return publish(publications)
+
+    world.publish = count  # type: ignore[method-assign]  # it counts too
+    world.run(lambda _: False)
+    assert published[-10:] == [2] * 10
 
 
 def test_a_descriptor_may_have_any_number() -> None:

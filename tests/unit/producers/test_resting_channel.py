@@ -114,7 +114,8 @@ def test_what_came_before_it_was_closed_is_not_left() -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Channel, "take", take)
         assert takes(channel, lambda: topic.messages != []) == []
-        assert [*channel.take()] == [7]
+        found: list[object] = [*channel.take()]
+        assert found == [7]
     assert topic.opened == 1
 
 
