@@ -28,6 +28,7 @@ from wrackline.producers.task.lane_wait import LOOK_S, LaneWait
 from wrackline.producers.task.partition_run import PartitionRun
 from wrackline.producers.task.task_limits import TaskLimits
 from wrackline.schemas.tables.table import SourcePartition
+from wrackline.testing.sources.source_world import Insert
 
 
 @dataclass
@@ -219,6 +220,8 @@ def test_positions_of_quiet_logs_go_out_together() -> None:
     def count(publications: Sequence[Publication]) -> float:
         published.append(len(publications))
         world.clock.now += 6.0  # more than half of the time after which a position goes out by itself
+        if len(published) == 10:  # from here on, one is due when the other is not
+            world.databases[1].commit(Insert({"shop": "a", "number": ROWS}))
         if len(published) == 20:
             world.stopping.set()
         return publish(publications)
