@@ -180,11 +180,9 @@ class PolledStream(Generic[P]):
     def begin_wait(self) -> StreamWait:
         """Return what ends a wait for this stream."""
         self._has_waited = True
-        if self.state is ReadState.MORE:
-            return StreamWait((), 0.0)
-        if self.state in _PAUSES:
-            return StreamWait((self._wakeup.fileno(),), _PAUSES[self.state])
-        return StreamWait((self._wakeup.fileno(), self._wire.fileno()), self._wire.longest_wait)
+        if self.state is ReadState.DRAINED or self.state is ReadState.AMID:
+            return StreamWait((self._wakeup.fileno(), self._wire.fileno()), self._wire.longest_wait)
+        return StreamWait((self._wakeup.fileno(),), _PAUSES.get(self.state, 0.0))
 
     def end_wait(self, files: Collection[int]) -> None:
         """Note who rang."""

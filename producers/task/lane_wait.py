@@ -15,7 +15,7 @@ from wrackline.producers.kit.wakeup import Wakeup
 from wrackline.producers.task.partition_run import PartitionRun
 from wrackline.schemas.tables.table import SourcePartition
 
-LOOK_S: Final = 1.0  # between two looks at a lane that has nothing
+LOOK_S: Final = 1.0  # between two rounds over all lanes
 
 
 class LaneWait:
@@ -24,6 +24,7 @@ class LaneWait:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock, self._bell = clock, Wakeup()
         self._looked: dict[SourcePartition, float] = {}
+        self._round_at = -math.inf  # from when on all are looked at
 
     def ring(self) -> None:
         """End the wait, or the next one."""
@@ -40,18 +41,21 @@ class LaneWait:
     def pick(self, lanes: Sequence[PartitionRun], patience: float) -> Sequence[PartitionRun]:
         """Wait at most so many seconds; return the lanes to look at."""
         now, bell = self._clock(), self._bell.fileno()
+        if now >= self._round_at:
+            self._round_at = now + LOOK_S
+            self._looked.update((lane.partition, now) for lane in lanes)
+            return lanes
         poll, owners, dues = select.poll(), dict[int, SourcePartition](), dict[SourcePartition, float]()
         poll.register(bell, select.POLLIN)
         for lane in lanes:
-            looked = self._looked.get(lane.partition, -math.inf)
-            dues[lane.partition] = looked + LOOK_S
-            if lane.shared is not None and now < looked + LOOK_S:
+            dues[lane.partition] = looked = self._looked.get(lane.partition, -math.inf)
+            if lane.shared is not None and looked > -math.inf:
                 files, seconds = lane.shared.begin_wait()
-                dues[lane.partition] = looked + min(LOOK_S, seconds)
+                dues[lane.partition] = looked + seconds
                 for file in files:
                     poll.register(file, select.POLLIN)
                     owners[file] = lane.partition
-        rest = max(0.0, min(patience, min(dues.values(), default=math.inf) - now))
+        rest = max(0.0, min(patience, min([self._round_at, *dues.values()]) - now))
         heard = defaultdict[SourcePartition, set[int]](set)
         for file, _ in poll.poll(math.ceil(1000 * rest)):
             if file == bell:

@@ -137,8 +137,9 @@ class Task:
         running, limits = lanes.running, self._limits
         dues = (lane.due(publishes=flight is None) for lane in running)
         due = min(min(dues, default=inf), lanes.due) - self._clock()
-        still = lanes.tried and _wait_together(running) and all(lane.existing.quiet for lane in running)
-        patience = limits.slice if len(running) == 1 or still else limits.slice_beside_others
+        patience = limits.slice if len(running) == 1 else limits.slice_beside_others
+        if lanes.tried and _wait_together(running) and all(lane.existing.quiet for lane in running):
+            patience = limits.slice_together
         return max(0.0, min(patience, due))
 
     def _poll(self, lanes: Lanes, flight: RunningCommit | None, patience: float) -> bool:

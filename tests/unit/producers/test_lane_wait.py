@@ -124,7 +124,8 @@ def test_a_quiet_lane_is_looked_at_now_and_then(waiting: Waiting) -> None:
     assert waiting.pick() == ["a"]
     waiting.now = LOOK_S
     waiting.lanes[0].wire.ours.recv(1)
-    assert waiting.pick() == ["b", "c"]
+    assert waiting.pick() == ["a", "b", "c"]
+    assert waiting.pick(0.0) == []
 
 
 def test_a_lane_that_reads_rows_is_looked_at_after_each_wait(waiting: Waiting) -> None:
@@ -203,7 +204,7 @@ class Together(World):
 def test_the_end_of_a_commit_ends_the_wait_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lane_wait, "LOOK_S", LATE)
     monkeypatch.setattr(test_lanes_apart, "CutPolicy", partial(CutPolicy, quiet=2 * LATE))
-    world = Together(limits=TaskLimits(slice=LATE, soon=LATE), positions=start_at_zero())
+    world = Together(limits=TaskLimits(slice_together=LATE, soon=LATE), positions=start_at_zero())
     world.committing = partial(time.sleep, SOON)  # meanwhile the loop waits
     begun = time.monotonic()
     world.run(lambda _: world.has_all())
