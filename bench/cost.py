@@ -30,7 +30,7 @@ class Meter:
     """Watches one process tree; `cost` is there when the block has ended."""
 
     def __init__(self, pid: int) -> None:
-        self._root = psutil.Process(pid)
+        self._pid = pid
         self._ended = threading.Event()
         self._peak_mb = 0.0
         self._cpu_before = self._cpu()
@@ -56,12 +56,10 @@ class Meter:
         self._peak_mb = max(self._peak_mb, sum(_peak_mb(process) for process in self._tree()))
 
     def _cpu(self) -> float:
-        return sum(_cpu_s(process) for process in self._tree())
+        return cpu_seconds(self._pid)
 
     def _tree(self) -> list[psutil.Process]:
-        with suppress(psutil.NoSuchProcess):
-            return [self._root, *self._root.children(recursive=True)]
-        return []
+        return _tree(self._pid)
 
 
 @contextmanager
@@ -73,6 +71,18 @@ def metered(pid: int | None = None) -> Iterator[Meter]:
         yield meter
     finally:
         meter.stop()
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU seconds of a process and its descendants until now."""
+    return sum(_cpu_s(process) for process in _tree(pid))
+
+
+def _tree(pid: int) -> list[psutil.Process]:
+    with suppress(psutil.NoSuchProcess):
+        root = psutil.Process(pid)
+        return [root, *root.children(recursive=True)]
+    return []
 
 
 def _cpu_s(process: psutil.Process) -> float:

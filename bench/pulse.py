@@ -22,11 +22,14 @@ _KEY_AT: Final = 5  # behind the wire format's head the id follows as Avro's lon
 class Writer(threading.Thread):
     """Inserts rows with ids that count up, this many or until it is asked to stop."""
 
-    def __init__(self, at: Address, table: str, insert: str, most: int | None = None) -> None:
+    def __init__(
+        self, at: Address, table: str, insert: str, most: int | None = None, every_s: float = _EVERY_S
+    ) -> None:
         """Take the statement, with one place for the id."""
         super().__init__(daemon=True)
         self.sent: dict[int, float] = {}
         self._at, self._table, self._insert, self._most = at, table, insert, most
+        self._every_s = every_s
         self._ending = threading.Event()
 
     def run(self) -> None:
@@ -36,7 +39,7 @@ class Writer(threading.Thread):
             base = int(row[0]) + 1 if row else 1
             began, number = time.perf_counter(), 0
             while number != self._most and not self._ending.is_set():
-                ahead = began + number * _EVERY_S - time.perf_counter()
+                ahead = began + number * self._every_s - time.perf_counter()
                 if ahead > 0:
                     time.sleep(ahead)
                 self.sent[base + number] = time.perf_counter()
@@ -50,9 +53,9 @@ class Writer(threading.Thread):
 
 
 class Reader:
-    """Reads a topic's one partition from its beginning."""
+    """Reads topics of one partition each from their beginning; no two of them have the same ids."""
 
-    def __init__(self, bootstrap: str, topic: str, id_of: Callable[[bytes], int] | None = None) -> None:
+    def __init__(self, bootstrap: str, *topics: str, id_of: Callable[[bytes], int] | None = None) -> None:
         """Take what reads the id out of a record's key, where that is not our own Avro."""
         settings = {
             "bootstrap.servers": bootstrap,
@@ -65,7 +68,7 @@ class Reader:
         self.seen: dict[int, float] = {}
         self._id_of = id_of or _avro_id
         self._consumer = Consumer(settings)
-        self._consumer.assign([TopicPartition(topic, 0, 0)])
+        self._consumer.assign([TopicPartition(topic, 0, 0) for topic in topics])
 
     def read(self, enough: Callable[[], bool], check: Callable[[float], None]) -> None:
         """Read until it is enough; `check` gets the number of seconds without news, and may raise."""

@@ -56,7 +56,7 @@ def of_debezium(source: debezium.Source, changes: int) -> Outcome:
     """Run Debezium beside the writer."""
     with (
         debezium.following(source) as (topic, connect),
-        closing(Reader(source.bootstrap, topic, lambda key: int(json.loads(key)["id"]))) as reader,
+        closing(Reader(source.bootstrap, topic, id_of=lambda key: int(json.loads(key)["id"]))) as reader,
         metered(connect.pid) as meter,
     ):
         waits = _waits(source.at, reader, changes, debezium.attended(connect))

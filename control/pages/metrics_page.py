@@ -12,9 +12,13 @@ HEAD = """# Metrics
 Printed from the code by `python -m wrackline.control.pages.metrics_page > docs/metrics.md`.
 
 With `metrics.port` set, `wrackline run` serves them in Prometheus' text form at
-`http://127.0.0.1:<metrics.port>/metrics`. Of several tasks, task *n* has the label `task="n"` and serves its
-own at `metrics.port` + *n*. It listens only on that address; a Prometheus on another machine
+`http://127.0.0.1:<metrics.port>/metrics`. It listens only on that address; a Prometheus on another machine
 needs a proxy that you trust.
+
+Of several tasks, each serves its own metrics, and those of task *n* have the label `task="n"`. The tasks take
+the ports from `metrics.port` on, in turn, without `consume.metrics.port`: with 9401 for `metrics.port` and
+9402 for the consumer, tasks 0, 1 and 2 are at 9401, 9403 and 9404. A second pipeline on the machine needs
+ports behind these.
 
 Each has the labels `server` (topic.prefix), `task` and `database`. Only what Kafka has committed is counted,
 so what is read again after an error counts once. Counters begin at 0 with the process.

@@ -1,6 +1,6 @@
-"""What a source may offer beside its contract; each part may be left out.
+"""What a source and its streams may offer beside their contract; each part may be left out.
 
-A caller that wants a part asks with `isinstance` whether the source has it, and does without it if not.
+A caller that wants a part asks with `isinstance` whether it is there, and does without it if not.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -63,6 +63,19 @@ class LogEnding(Protocol):
 
         Nothing is written, and the log comes to this mark soon, also if nothing else happens.
         """
+        ...
+
+
+@runtime_checkable
+class LogSurvey(Protocol):
+    """A source of several logs, one of whose answers is about all of them; it may be left out."""
+
+    def log_ends(self) -> Mapping[SourcePartition, Mark]:
+        """Mark the end of each log, as `log_end` does."""
+        ...
+
+    def log_states(self) -> Mapping[SourcePartition, LogState | None]:
+        """Look at each log, as `log_state` does."""
         ...
 
 
@@ -188,4 +201,24 @@ class NoServerPosition(Protocol):
 
     def log_reader(self, partition: SourcePartition) -> str | None:
         """Return the reader of the pipeline's log now, None: nobody; an error if the server does not say."""
+        ...
+
+
+class StreamWait(NamedTuple):
+    """What ends the wait of a stream: one of these descriptors can be read, or the seconds have passed."""
+
+    files: Sequence[int]
+    seconds: float  # since its last poll
+
+
+@runtime_checkable
+class SharedWait(Protocol):
+    """A stream that can be waited for together with others, in one wait; it may be left out."""
+
+    def begin_wait(self) -> StreamWait:
+        """Return what ends the wait that begins now; a poll that does not wait follows it."""
+        ...
+
+    def end_wait(self, files: Collection[int]) -> None:
+        """Take which of its descriptors can be read."""
         ...

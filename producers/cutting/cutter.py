@@ -302,8 +302,15 @@ class Cutter:
 
     def take(self, now: float) -> Publication | None:
         """Return the next publication, if one is due."""
-        if self.due() > now:
+        return None if self.due() > now else self._take(now)
+
+    def join(self, now: float) -> Publication | None:
+        """Return the position of a quiet log for a transaction that goes out anyway, if it is half due."""
+        if self._sealed or self._since is not None or self._place is None:
             return None
+        return None if self._last + self._policy.quiet / 2 > now else self._take(now)
+
+    def _take(self, now: float) -> Publication:
         self._last, self.fresh = now, False
         if not self._sealed:
             if self._since is None:

@@ -14,7 +14,14 @@ import time
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import (
+    OFFSET_END,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers these without saying so
     AdminClient,
     NewTopic,
@@ -35,6 +42,7 @@ UNHEARD = define(
 )
 
 _SECONDS: Final = 30.0
+_LOOK_S: Final = 0.2  # between two questions where the topic ends
 _AT_ONCE: Final = 20  # messages taken in one look
 _AGAIN: Final = 2.0  # seconds from a refusal to the next try
 _SILENCE: Final = 10.0  # seconds from an assignment to the next one, if nothing is heard of it
@@ -63,6 +71,7 @@ class SignalTopic:
         self._refusal: KafkaError | None = None  # not reported yet
         self._last_code: int | None = None  # the refusal that was last reported
         self.heard = not there  # whether all that was there at first has been read
+        self.place: int | None = None  # the topic's end, if it was read to there
 
     def take(self) -> Sequence[SignalMessage | WracklineError]:
         """Take what is there, and say what Kafka refuses."""
@@ -81,13 +90,15 @@ class SignalTopic:
             if error is None:
                 place = message.offset() or 0
                 self._next, self._last_code, self._assign_at = place + 1, None, math.inf
+                self.place = None
                 request = read_signal(self._server, message.key(), message.value(), f"{self._topic}-{place}")
                 found += [] if request is None else [request]
             elif denies(error):
                 self._refusal, self._assign_at = error, now + _AGAIN  # the client itself does not try again
-                self.heard = True
+                self.heard, self.place = True, None
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's own name
                 self._last_code, self._assign_at, self.heard = None, math.inf, True
+                self.place = message.offset()
         if self._refusal is not None and self._refusal.code() != self._last_code:
             self._last_code = self._refusal.code()
             found.append(UNHEARD(topic=self._topic, group=self._group, name=self._refusal.name()))
@@ -109,6 +120,35 @@ class SignalTopic:
         del partitions
         if error is not None and denies(error):
             self._refusal = error
+
+
+class SignalTopicEnd:
+    """Follows where the topic ends, for all databases of a task; only the task's thread calls it."""
+
+    def __init__(self, reader: Settings, topic: str) -> None:
+        self._reader, self._partition = reader, TopicPartition(topic, 0, OFFSET_END)
+        self._consumer: Consumer | None = None
+        self._due = 0.0
+        self._end: int | None = None
+
+    def __call__(self) -> int | None:
+        """Return it, as the client heard it lately; None: it has not heard."""
+        now = time.monotonic()
+        if now < self._due:
+            return self._end
+        self._due = now + _LOOK_S
+        if self._consumer is None:
+            self._consumer = Consumer({**self._reader, "fetch.wait.max.ms": _FETCH_MS})
+            self._consumer.assign([self._partition])
+        self._consumer.consume(_AT_ONCE, 0.0)  # what it has fetched, so that it fetches again
+        high = self._consumer.get_watermark_offsets(self._partition, cached=True)[1]
+        self._end = high if high >= 0 else None
+        return self._end
+
+    def close(self) -> None:
+        """Leave the topic."""
+        if self._consumer is not None:
+            self._consumer.close()
 
 
 def read_signal(

@@ -3,6 +3,9 @@
     read ahead  ->  look at the catalogue  ->  take a batch  ->  keep alive  ->  wait for the wire or a wake
         '----------------------------------------------------------------------------------'
 
+Instead of `poll`, its caller may wait for several streams at once: `begin_wait`, one wait, `end_wait`, and
+then a `poll` that does not wait.
+
 The wire reads all that its socket holds in one call, so the log's messages cost nothing here.  How that read
 ended decides what follows (`ReadState`):
 
@@ -15,12 +18,13 @@ ended decides what follows (`ReadState`):
 """
 
 import select
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final, Generic, Protocol, TypeVar
 from weakref import finalize
 
+from wrackline.producers.contract.optional_parts import StreamWait
 from wrackline.producers.contract.steps import Batch, Position
 from wrackline.producers.kit.wakeup import Wakeup
 
@@ -144,6 +148,7 @@ class PolledStream(Generic[P]):
         self._wire, self._watch, self._clock = wire, watch, clock
         self.state = ReadState.MORE  # how the last read ended
         self._closed = False
+        self._has_waited = False  # its caller has, since the last poll
         self._wakeup = Wakeup()
         watch.start(self._wakeup.set)
         finalize(self, watch.stop)  # a stream that is dropped without a close must not leave its watch
@@ -151,7 +156,8 @@ class PolledStream(Generic[P]):
     def poll(self, deadline: float) -> Batch | None:
         """Return the available batch; wait for it at most until the deadline."""
         wire = self._wire
-        may_wait = self._clock() < deadline
+        has_waited, self._has_waited = self._has_waited, False
+        may_wait = has_waited or self._clock() < deadline
         while True:
             self.state = wire.read_ahead()
             if (picture := self._watch.take(wire.passed)) is not None:
@@ -161,6 +167,8 @@ class PolledStream(Generic[P]):
             batch = wire.take() if waited or self.state is not ReadState.AMID else None
             wire.keep_alive()
             if batch is not None or left <= 0:
+                if has_waited:
+                    self._mind_silence()
                 return batch
             if self.state is not ReadState.MORE and self._is_woken(left):
                 return None
@@ -168,6 +176,20 @@ class PolledStream(Generic[P]):
     def wake(self) -> None:
         """End a wait in `poll`, so that its caller looks elsewhere."""
         self._wakeup.set()
+
+    def begin_wait(self) -> StreamWait:
+        """Return what ends a wait for this stream."""
+        self._has_waited = True
+        if self.state is ReadState.DRAINED or self.state is ReadState.AMID:
+            return StreamWait((self._wakeup.fileno(), self._wire.fileno()), self._wire.longest_wait)
+        return StreamWait((self._wakeup.fileno(),), _PAUSES.get(self.state, 0.0))
+
+    def end_wait(self, files: Collection[int]) -> None:
+        """Note who rang."""
+        if self._wakeup.fileno() in files:
+            self._wakeup.clear()
+        if self._wire.fileno() in files:
+            self._wire.silence.hear()  # also for an incomplete message
 
     def confirm(self, position: Position) -> None:
         """Confirm the log up to here, so that the server may remove it."""
@@ -195,8 +217,7 @@ class PolledStream(Generic[P]):
         if self.state in _PAUSES:
             heard, _, _ = select.select([wakeup], [], [], min(left, _PAUSES[self.state]))
         else:
-            if periods := wire.silence.ended():
-                wire.mind_silence(periods)
+            self._mind_silence()
             socket = wire.fileno()
             heard, _, _ = select.select([socket, wakeup], [], [], min(left, wire.longest_wait))
             if socket in heard:
@@ -204,3 +225,7 @@ class PolledStream(Generic[P]):
         if wakeup in heard:
             self._wakeup.clear()
         return wakeup in heard
+
+    def _mind_silence(self) -> None:
+        if periods := self._wire.silence.ended():
+            self._wire.mind_silence(periods)

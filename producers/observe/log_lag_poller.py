@@ -2,15 +2,18 @@
 
 every second        a moment, and then the log's end: published_through.py says why in this order
 every third time    how far behind it is, and how long it is kept
+
+Where one answer is about several logs, it is asked for once: a question about each of two hundred quiet logs
+a second would cost more than to read them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Final, Protocol
 
-from wrackline.producers.contract.optional_parts import Attended, LogEnding, LogState
+from wrackline.producers.contract.optional_parts import Attended, LogEnding, LogState, LogSurvey
 from wrackline.producers.contract.row_chunks import Mark
 from wrackline.producers.contract.source_plugin import Source
 from wrackline.producers.contract.steps import Position
@@ -21,6 +24,9 @@ from wrackline.schemas.tables.table import SourcePartition
 EVERY: Final = 1.0  # seconds
 _LEAVE_S: Final = 3.0
 _LOG_STATES: Final = 3  # a look at what is kept costs some servers more
+_ALL: Final = "all logs"
+
+Subject = SourcePartition | str
 
 
 class LogWatcher(Protocol):
@@ -44,24 +50,15 @@ def poll_logs(
     source: Source, watcher: LogWatcher, now_ms: Callable[[], int], every: float = EVERY
 ) -> Iterator[None]:
     """Look until the block is left; what a source does not offer is skipped."""
-    stopping, partitions = Event(), source.partitions()
-    looks: Counter[SourcePartition] = Counter()
-
-    def look(partition: SourcePartition) -> None:
-        with suppress(WracklineError):  # the task itself reports what is wrong with the server
-            if isinstance(source, LogEnding):
-                at_ms = now_ms()
-                watcher.log_end(partition, at_ms, source.log_end(partition))
-        if isinstance(source, Attended) and looks[partition] % _LOG_STATES == 0:
-            watcher.log_state(partition, _state(source, partition, watcher.confirmed(partition)))
-        looks[partition] += 1
-
-    crew = Crew(look, "log watch")
+    stopping, looks = Event(), _Looks(source, watcher, now_ms)
+    one_answer = isinstance(source, LogSurvey) and len(source.partitions()) > 1
+    subjects: Sequence[Subject] = (_ALL,) if one_answer else source.partitions()
+    crew = Crew(looks.look, "log watch")
 
     def run() -> None:
         while True:
-            for partition in partitions:
-                crew.begin(partition)
+            for subject in subjects:
+                crew.begin(subject)
             if stopping.wait(every):
                 return
 
@@ -75,8 +72,37 @@ def poll_logs(
         crew.close(_LEAVE_S)
 
 
-def _state(source: Attended, partition: SourcePartition, confirmed: Position | None) -> LogState | None:
-    try:
-        return source.log_state(partition, confirmed)
-    except WracklineError:
-        return None
+class _Looks:
+    """What is asked about a log, or about all; a subject is asked about by one thread at a time."""
+
+    def __init__(self, source: Source, watcher: LogWatcher, now_ms: Callable[[], int]) -> None:
+        self._source, self._watcher, self._now_ms = source, watcher, now_ms
+        self._times: Counter[Subject] = Counter()
+
+    def look(self, subject: Subject) -> None:
+        """Look at the end each time, and at what is kept each third time."""
+        with suppress(WracklineError):  # the task itself reports what is wrong with the server
+            at_ms = self._now_ms()
+            for partition, end in self._ends(subject).items():
+                self._watcher.log_end(partition, at_ms, end)
+        if self._times[subject] % _LOG_STATES == 0:
+            for partition, state in self._states(subject).items():
+                self._watcher.log_state(partition, state)
+        self._times[subject] += 1
+
+    def _ends(self, subject: Subject) -> Mapping[SourcePartition, Mark]:
+        source = self._source
+        if isinstance(subject, str):
+            return source.log_ends() if isinstance(source, LogSurvey) else {}
+        return {subject: source.log_end(subject)} if isinstance(source, LogEnding) else {}
+
+    def _states(self, subject: Subject) -> Mapping[SourcePartition, LogState | None]:
+        source = self._source
+        try:
+            if isinstance(subject, str):
+                return source.log_states() if isinstance(source, LogSurvey) else {}
+            if isinstance(source, Attended):
+                return {subject: source.log_state(subject, self._watcher.confirmed(subject))}
+        except WracklineError:
+            return dict.fromkeys(source.partitions() if isinstance(subject, str) else (subject,))
+        return {}

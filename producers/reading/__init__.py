@@ -10,6 +10,7 @@ between two transactions of the log; and the receipts of requests.
     whole_reads.py      the open read of a table without a key
     release_budget.py   how many bytes of rows may wait for Kafka
     request_intake.py   requests as they come in
+    resting_channel.py  their channel, closed while nothing is there
     signal_requests.py  a signal into a request to the machine
     receipt_records.py  receipts of requests as records
     resume_state.py     what a source partition resumes from

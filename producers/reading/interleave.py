@@ -133,6 +133,12 @@ class Interleaver:
         return self._machine.due(self._clock())
 
     @property
+    def quiet(self) -> bool:
+        """Whether it has nothing to do until the log brings something, or a request comes."""
+        machine = self._machine
+        return not (self._under_way or machine.reading or machine.waiting or machine.unstreamed)
+
+    @property
     def over(self) -> bool:
         """Whether nothing more will be read without a new request, and all of it was taken for Kafka."""
         return (

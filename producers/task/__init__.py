@@ -5,6 +5,7 @@ asked to stop.
 
     task_loop.py         the loop, and what it does after an error
     lanes.py             the partitions of a session, each for itself
+    lane_wait.py         one wait for the logs of all partitions
     partition_run.py     one source partition under way
     partition_opener.py  opens a source partition at its committed position
     task_observers.py    what a task reports to the parts that keep its status, metrics and log

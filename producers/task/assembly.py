@@ -24,10 +24,12 @@ from wrackline.producers.kafka import offsets_topic, requests_topic, signal_topi
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.neighbours import neighbour_positions
 from wrackline.producers.kafka.publisher import Publisher
-from wrackline.producers.kafka.signal_topic import SignalTopic
+from wrackline.producers.kafka.signal_topic import SignalTopic, SignalTopicEnd
 from wrackline.producers.kafka.topic_creation import TopicCreator, read_creation
 from wrackline.producers.kafka.transactor import OffsetsSlot
 from wrackline.producers.reading.receipt_records import ReceiptRecords
+from wrackline.producers.reading.request_intake import RequestChannel
+from wrackline.producers.reading.resting_channel import RestingChannel
 from wrackline.producers.snapshot import key_bounds
 from wrackline.producers.snapshot.work_items import SnapshotLimits
 from wrackline.producers.task import memory_tuning
@@ -92,7 +94,13 @@ def task(
         topics = control_topics(server, heartbeat_prefix=values.text("topic.heartbeat.prefix"))
         made = partial(ControlRecords, topics, wanted, origin, now_ms=moments.now_ms, tell=tell)
         control_of = partial(_control_of, made, registry.register)
-        signals_of = partial(_signals, values, server, topics.signal, owner)
+        signals_of: Callable[[SourcePartition], RequestChannel]
+        signals_of = opens = partial(_signals, values, server, topics.signal, owner)
+        if len(partitions) > 1:
+            reader = _client(values).reader(_identity(owner, name))
+            end = SignalTopicEnd(reader, _signal_topic(values, topics.signal))
+            opened.callback(end.close)
+            signals_of = partial(_resting, opens, end, moments.monotonic)
         receipts_of = partial(_receipts, values, owner, moments, tell, control_of)
         lanes = SourcePartitionOpener(
             source,
@@ -170,12 +178,25 @@ def _signals(
     values: Values, server: str, own: str, owner: TaskOwner, partition: SourcePartition
 ) -> SignalTopic:
     """Open the topic of signals: a reader for each source partition, because each has its own tables."""
-    given = values["signal.kafka.topic"]
-    topic = own if given is None else str(given)
+    topic = _signal_topic(values, own)
     client = _client(values)
     there = signal_topic.prepare_signals(AdminClient(client.admin()), topic, owner.replication)
     identity = Identity(owner.group, f"{values.text('name')}.{partition.database}", owner.number, 0)
     return SignalTopic(client.reader(identity), topic, server, there=there)
+
+
+def _signal_topic(values: Values, own: str) -> str:
+    given = values["signal.kafka.topic"]
+    return own if given is None else str(given)
+
+
+def _resting(
+    signals: Callable[[SourcePartition], SignalTopic],
+    end: SignalTopicEnd,
+    clock: Callable[[], float],
+    partition: SourcePartition,
+) -> RestingChannel:
+    return RestingChannel(partial(signals, partition), end, clock)
 
 
 def _receipts(
@@ -260,7 +281,7 @@ def _shaped_of(witness: TaskObserver) -> Callable[[TableSchema, str], None]:
 def _reading(
     values: Values,
     partitions: int,
-    signals: Callable[[SourcePartition], SignalTopic],
+    signals: Callable[[SourcePartition], RequestChannel],
     receipts_of: Callable[[SourcePartition], ReceiptRecords],
     tell: Callable[[WracklineError], None],
 ) -> SnapshotOptions:

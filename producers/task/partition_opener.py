@@ -11,7 +11,7 @@ from typing import Protocol, Self
 from weakref import WeakValueDictionary
 
 from wrackline.producers.contract.first_reads import FirstReads
-from wrackline.producers.contract.optional_parts import Absence, Proving, Renewing
+from wrackline.producers.contract.optional_parts import Absence, Proving, Renewing, SharedWait
 from wrackline.producers.contract.snapshot_requests import SnapshotRequest
 from wrackline.producers.contract.source_plugin import Source
 from wrackline.producers.contract.steps import Batch, Commit, Fault, Saved
@@ -231,7 +231,8 @@ class SourcePartitionOpener:
         if kept.gone:  # their changes are in no topic from here on
             cutter.save(self._gone_states(partition, kept.gone), clock())
         found = existing.feed(Batch(tuple(Fault(table, error) for table, error in refused.items()), 0))
-        return PartitionRun(partition, stream, cutter, existing, found, reading.first.mode.ends)
+        shared = stream if isinstance(stream, SharedWait) else None
+        return PartitionRun(partition, stream, cutter, existing, found, reading.first.mode.ends, shared)
 
     def _gone_states(self, partition: SourcePartition, gone: Collection[TableId]) -> Mapping[TableId, Json]:
         """Return what is kept of tables that went while nobody looked.

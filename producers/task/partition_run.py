@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from math import inf
 
+from wrackline.producers.contract.optional_parts import SharedWait
 from wrackline.producers.contract.source_plugin import LogStream
 from wrackline.producers.contract.steps import Fault, Position
 from wrackline.producers.cutting.cutter import Cutter, Publication
@@ -23,6 +24,7 @@ class PartitionRun:
     existing: Interleaver
     refused: Sequence[Fault] = ()  # tables that can't be published from the start on
     ends: bool = False  # once rows are read
+    shared: SharedWait | None = None  # the stream, if it can be waited for beside others
 
     def ahead(self, flight: "RunningCommit | None") -> int:
         """Return the bytes that were read and that Kafka does not have."""

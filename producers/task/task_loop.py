@@ -25,6 +25,7 @@ from wrackline.producers.kafka.failures import TopicRefusedError
 from wrackline.producers.kafka.publisher import Publisher
 from wrackline.producers.reading.interleave import ReopenError
 from wrackline.producers.task import background, memory_tuning
+from wrackline.producers.task.lane_wait import LaneWait
 from wrackline.producers.task.lanes import Lanes, NoDatabaseLeftError
 from wrackline.producers.task.partition_opener import PartitionOpener
 from wrackline.producers.task.partition_run import PartitionRun, RunningCommit
@@ -53,6 +54,7 @@ class Task:
         self._places = witness if isinstance(witness, PlaceObserver) else None
         self._clock, self._chance, self._stopping = clock, chance, stopping
         self._ended = partial(background.wait_for_call, stopping=stopping, patience=limits.patience)
+        self._wait = LaneWait(clock)
         self._progressed = False
 
     def run(self) -> None:
@@ -82,6 +84,7 @@ class Task:
         finally:
             self._ended(background.start_call(self._publisher.close, "close"))
             self._lanes.wait_closed(self._limits.patience)
+            self._wait.close()
 
     def _session(self) -> bool:
         """Run from one start of the publisher to the next error, or a stop; return whether all is done."""
@@ -127,34 +130,51 @@ class Task:
                 self._ended(flight.future)  # the producer has one user at a time
 
     def _slice(self, lanes: Lanes, flight: RunningCommit | None) -> float:
-        """Return how long each stream may wait, so that no neighbour and nothing that is due waits longer.
+        """Return how long the loop may wait, so that nothing that is due waits longer.
 
         The end of the running commit wakes it.
         """
-        running = lanes.running
+        running, limits = lanes.running, self._limits
         dues = (lane.due(publishes=flight is None) for lane in running)
         due = min(min(dues, default=inf), lanes.due) - self._clock()
-        patience = self._limits.slice if len(running) == 1 else self._limits.slice_beside_others
-        return max(0.0, min(patience, due)) / max(1, len(running))
+        patience = limits.slice if len(running) == 1 else limits.slice_beside_others
+        if lanes.tried and _wait_together(running) and all(lane.existing.quiet for lane in running):
+            patience = limits.slice_together
+        return max(0.0, min(patience, due))
 
     def _poll(self, lanes: Lanes, flight: RunningCommit | None, patience: float) -> bool:
         """Read what there is room for; return whether anything came."""
-        came, full, running = False, 0, list(lanes.running)
-        ahead = {lane.partition: lane.ahead(flight) for lane in running}
-        most = self._limits.most_ahead_bytes
-        is_half_full = 2 * sum(ahead.values()) > most  # below, one busy log may have more than its share
-        for lane in running:
-            no_room = is_half_full and ahead[lane.partition] > most // len(running)
-            full += no_room
+        came, running = False, list(lanes.running)
+        full, free = self._by_room(running, flight)
+        if _wait_together(running):
+            for lane in full:
+                self._wait.forget(lane.partition)
+            looked, each = (self._wait.pick(free, patience) if free else free), 0.0
+        else:  # one after another, each for its share of the time
+            looked, each = free, patience / max(1, len(running))
+        for lane in (*full, *looked):
             try:
-                came |= self._advance(lane, patience, no_room=no_room)
+                came |= self._advance(lane, each, no_room=lane in full)
             except (WracklineError, ReopenError) as error:
                 lanes.suffers(lane, error)
-        if full == len(running) and flight is not None:
+        if not free and flight is not None:
             wait([flight.future], self._limits.slice)
         elif not running:
             self._stopping.wait(patience)
         return came
+
+    def _by_room(
+        self, running: Sequence[PartitionRun], flight: RunningCommit | None
+    ) -> tuple[Sequence[PartitionRun], Sequence[PartitionRun]]:
+        """Return the lanes of which enough was read ahead, and those that may be read further."""
+        most, ahead = self._limits.most_ahead_bytes, [lane.ahead(flight) for lane in running]
+        if 2 * sum(ahead) <= most:  # one busy log may have more than its share
+            return (), running
+        full = [size > most // len(running) for size in ahead]
+        return (
+            [lane for lane, is_full in zip(running, full, strict=True) if is_full],
+            [lane for lane, is_full in zip(running, full, strict=True) if not is_full],
+        )
 
     def _advance(self, lane: PartitionRun, patience: float, *, no_room: bool) -> bool:
         """Read what one log has; return whether anything came."""
@@ -169,14 +189,23 @@ class Task:
         return batch is not None
 
     def _publish(self, lanes: Sequence[PartitionRun]) -> RunningCommit | None:
-        """Put what is due in all partitions into one transaction."""
+        """Put what is due in all partitions into one transaction.
+
+        Positions of quiet logs join it: else each of fifty would have a transaction of its own.
+        """
         now = self._clock()
         taken = [made for lane in lanes if (made := lane.cutter.take(now)) is not None]
         if not taken:
             return None
+        moved = {one.partition for one in taken}
+        others = [lane.cutter for lane in lanes if lane.partition not in moved]
+        taken += [made for cutter in others if (made := cutter.join(now)) is not None]
         flight = RunningCommit(
             taken, background.start_call(partial(self._publisher.publish, taken), "publish"), now
         )
+        if _wait_together(lanes):
+            flight.future.add_done_callback(lambda _: self._wait.ring())
+            return flight
         for lane in lanes:
             flight.future.add_done_callback(partial(_wake, lane))
         return flight
@@ -209,6 +238,11 @@ class Task:
                 lane.existing.saved()
             except ReopenError as wish:
                 lanes.suffers(lane, wish)
+
+
+def _wait_together(lanes: Sequence[PartitionRun]) -> bool:
+    """Whether there are several, and one wait for all of them is possible."""
+    return len(lanes) > 1 and all(lane.shared is not None for lane in lanes)
 
 
 def _wake(lane: PartitionRun, ended: Future[float]) -> None:

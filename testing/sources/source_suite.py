@@ -17,7 +17,7 @@ from typing import Self
 
 import pytest
 
-from wrackline.producers.contract.optional_parts import LogEnding
+from wrackline.producers.contract.optional_parts import LogEnding, LogSurvey
 from wrackline.producers.contract.row_chunks import KEY_GONE, Bound, Chunk, ChunkRequest, Mark
 from wrackline.producers.contract.source_plugin import ChunkReader, Edge, MarkKind
 from wrackline.producers.contract.steps import Commit, Rows, Saved, Step
@@ -377,6 +377,19 @@ class MarkPromises:
         end = source.log_end(partition)
         if not reached(end, steps[-1:]):
             read_batches(world, stream, lambda more: bool(reached(end, more)))
+
+    def test_one_answer_about_all_logs_is_right_for_each(self, world: SourceWorld) -> None:
+        source, partitions = world.source, world.source.partitions()
+        if not isinstance(source, LogSurvey):
+            pytest.skip("the source is asked about each log")
+        streams = [open_stream(world, partition) for partition in partitions]
+        before = [[world.commit(one, row("a", number)) for number in (1, 2)] for one in partitions]
+        ends = source.log_ends()
+        assert ends.keys() == source.log_states().keys() == set(partitions)
+        for partition, stream, seen in zip(partitions, streams, before, strict=True):
+            steps = read(world, stream, *seen, world.commit(partition, row("a", 3)))
+            place = steps.index(reached(ends[partition], steps)[0])
+            assert committed(*seen)(steps[: place + 1])
 
     def test_one_mark_is_not_another(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]

@@ -1,6 +1,6 @@
 """The source suite sees: each of these sources breaks one promise, and the named test fails for it."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -366,6 +366,14 @@ class NeverEnds(FakeSource):
         return FenceMark("end", self._databases[partition].end + 1)
 
 
+class EndsTooEarlyElsewhere(FakeSource):
+    """Takes the end of its first database for that of each."""
+
+    def log_ends(self) -> Mapping[SourcePartition, Mark]:
+        first, *others = self._databases
+        return {first: self.log_end(first), **dict.fromkeys(others, FenceMark("end", 1))}
+
+
 BROKEN: list[tuple[type[FakeSource], str]] = [
     (source_with(stream=Waits), "test_a_past_deadline_does_not_wait"),
     (source_with(stream=SleepsSoundly), "test_a_stream_that_is_woken_does_not_wait"),
@@ -409,6 +417,7 @@ BROKEN: list[tuple[type[FakeSource], str]] = [
     (whole(SeesLaterRows), "test_a_whole_read_has_what_is_older_than_its_rows_and_nothing_else"),
     (whole(NumbersEachPiece), "test_pieces_meet_every_row_once_and_number_them"),
     (whole(WholeAsReleased), "test_a_whole_read_has_what_is_older_than_its_rows_and_nothing_else"),
+    (EndsTooEarlyElsewhere, "test_one_answer_about_all_logs_is_right_for_each"),
     (EndsTooEarly, "test_what_a_select_saw_ends_before_the_logs_end_which_is_reached_in_quiet"),
     (NeverEnds, "test_what_a_select_saw_ends_before_the_logs_end_which_is_reached_in_quiet"),
     (ForgivesLostLog, "test_a_resume_before_what_was_confirmed_loses_nothing_in_silence"),

@@ -5,7 +5,7 @@ its log in any of the three ways, and its readers see what is visible, which is 
 """
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.fakes.database import Database, SignalLogged, key_of
@@ -13,6 +13,7 @@ from tests.fakes.place import Place
 from tests.fakes.stream import GONE, FakeStream
 from tests.fakes.whole import FakeWhole
 from tests.fakes.wire import TableWriter
+from wrackline.producers.contract.optional_parts import LogState
 from wrackline.producers.contract.row_chunks import (
     KEY_GONE,
     Bound,
@@ -250,6 +251,12 @@ class FakeSource:
 
     def log_end(self, partition: SourcePartition) -> Mark:
         return FenceMark("end", self._databases[partition].end)
+
+    def log_ends(self) -> Mapping[SourcePartition, Mark]:
+        return {partition: self.log_end(partition) for partition in self._databases}
+
+    def log_states(self) -> Mapping[SourcePartition, LogState | None]:
+        return dict.fromkeys(self._databases)
 
     def check(self, partition: SourcePartition, tables: Sequence[TableId]) -> Sequence[Finding]:
         there = self.tables(partition)

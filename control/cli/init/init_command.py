@@ -43,7 +43,7 @@ File = Annotated[Path | None, typer.Option(metavar="PATH", help="The file that h
 Ask = Callable[[Setting, str | None], str]  # the text is what an empty answer means; None: nothing
 
 _KINDS: Mapping[str, Side] = {"connector.class": "source", "target.kind": "target"}
-_WORKER_PORT, _CONSUMER_PORT = "9401", "9402"  # at which `wrackline status` asks; as in docs and examples
+_WORKER_PORT, _CONSUMER_PORT = "9401", "9402"  # as in docs and examples
 _ENTER = {  # what an empty answer means, where nothing is shown for it
     "database.include.list": "Press Enter to copy all databases.",
     "table.include.list": "Press Enter to copy all tables that the user may read.",
@@ -176,7 +176,7 @@ class InitAnswers:
         return []
 
     def _give_ports(self) -> None:
-        """Give both processes a port for `wrackline status`; without a target there is no consumer."""
+        """Give both processes a port for their metrics; without a target there is no consumer."""
         self.given.setdefault("metrics.port", _WORKER_PORT)
         if "target.kind" in self.given:
             self.given.setdefault("consume.metrics.port", _CONSUMER_PORT)

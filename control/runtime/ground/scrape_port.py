@@ -17,6 +17,7 @@ from typing import Any
 
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.language.exposition import Family, text
+from wrackline.schemas.settings.settings_registry import Values
 
 HOST = "127.0.0.1"
 METRICS = "/metrics"
@@ -37,6 +38,18 @@ class ScrapePage:
 
     content_type: str
     body: Callable[[], bytes]
+
+
+def task_port(values: Values, task: int) -> int:
+    """Return where a task serves its figures; 0: nowhere.
+
+    The tasks of a pipeline may all run on one machine, and beside its consumer.  They take the ports from
+    `metrics.port` on, in turn, without the consumer's.
+    """
+    first, consumer = values.integer("metrics.port"), values.integer("consume.metrics.port")
+    if not first:
+        return 0
+    return first + task + (first < consumer <= first + task)
 
 
 def metrics_page(families: Callable[[], Iterable[Family]]) -> ScrapePage:

@@ -32,7 +32,7 @@ from wrackline.control.runtime.ground.pipeline_access import (
     position_text,
     surroundings,
 )
-from wrackline.control.runtime.ground.scrape_port import HOST, METRICS, metrics_page, serve_pages
+from wrackline.control.runtime.ground.scrape_port import HOST, METRICS, metrics_page, serve_pages, task_port
 from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.lineage.column_maps import Knows, name_of, publish_map
@@ -120,9 +120,7 @@ def run(
         source = plugin.open(values, surroundings(share))
         opened.callback(source.close)
         measures = _measures(plugin, source, share.task)
-        port = values.integer("metrics.port")
-        if port:
-            port += share.task  # the tasks of a pipeline may run on one machine
+        if port := task_port(values, share.task):
             pages = {METRICS: metrics_page(measures.families)}
             opened.enter_context(serve_pages(port, pages, "metrics.port"))
             url = f"http://{HOST}:{port}{METRICS}"

@@ -4,8 +4,9 @@ In: the settings, with `database.names`.  Out: a source with a partition for eac
 passes each call to the database that it is about.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
+from typing import Final, TypeVar
 
 from wrackline.producers.contract.optional_parts import LogState, ServerObject, TableSize
 from wrackline.producers.contract.source_plugin import Surroundings
@@ -22,6 +23,10 @@ from wrackline.schemas.language.findings import ColumnSupport, Finding
 from wrackline.schemas.pipelines.publication_settings import naming_of
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
+
+T = TypeVar("T")
+
+_TRIES: Final = 3  # databases that are asked the same before it is an error
 
 NOT_NAMED = define(
     "pg.database_not_named",
@@ -48,6 +53,7 @@ class PgDatabases:
             raise SAME_TOPICS(why=why)
         own = [name for name in names if around.share is None or name in around.share]
         made = [PgSource(settings.replaced({"database.dbname": name}), around) for name in own]
+        self._next = 0  # the database to ask about what concerns all
         self._sources = {partition: source for source in made for partition in source.partitions()}
 
     def partitions(self) -> Sequence[SourcePartition]:
@@ -121,6 +127,17 @@ class PgDatabases:
         """Mark the end of what is written."""
         return self._of(partition).log_end(partition)
 
+    def log_ends(self) -> Mapping[SourcePartition, PgFence]:
+        """Mark the end of what is written: the server has one log for all of its databases."""
+        partition, *_ = self._sources
+        return dict.fromkeys(self._sources, self._ask_any(lambda one: one.log_end(partition)))
+
+    def log_states(self) -> Mapping[SourcePartition, LogState | None]:
+        """Look at all slots: each database shows those of all."""
+        slots = {partition: source.slot for partition, source in self._sources.items()}
+        states = self._ask_any(lambda one: one.states_of_slots(list(slots.values())))
+        return {partition: states.get(slot) for partition, slot in slots.items()}
+
     def beat(self, partition: SourcePartition) -> None:
         """Write a heartbeat into the log."""
         self._of(partition).beat(partition)
@@ -162,6 +179,20 @@ class PgDatabases:
         with ExitStack() as ends:
             for source in self._sources.values():
                 ends.callback(source.close)
+
+    def _ask_any(self, ask: Callable[[PgSource], T], tries: int = _TRIES) -> T:
+        """Ask a database, first the one that has answered before; after some errors, raise the last."""
+        try:
+            return ask(self._answering())
+        except WracklineError:
+            self._next += 1
+            if tries == 1:
+                raise
+        return self._ask_any(ask, tries - 1)
+
+    def _answering(self) -> PgSource:
+        sources = list(self._sources.values())
+        return sources[self._next % len(sources)]
 
     def _of(self, partition: SourcePartition) -> PgSource:
         source = self._sources.get(partition)

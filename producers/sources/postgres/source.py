@@ -207,6 +207,16 @@ class PgSource:
         with self._connection.lend() as connection:
             return slot_health.log_state(connection, self._slot)
 
+    def states_of_slots(self, slots: Sequence[str]) -> Mapping[str, LogState]:
+        """Look at slots, also of other databases of the server."""
+        with self._connection.lend() as connection:
+            return slot_health.log_states(connection, slots)
+
+    @property
+    def slot(self) -> str:
+        """The name of the slot, as far as it is known by now."""
+        return self._slot
+
     def log_end(self, partition: SourcePartition) -> PgFence:
         """Mark the end of what is written; a writer of the server soon flushes the rest."""
         with self._connection.lend() as connection:

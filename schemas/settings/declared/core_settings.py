@@ -475,7 +475,8 @@ _METRICS = (
         "metrics.port",
         SettingKind.INT,
         "The port of 127.0.0.1 that serves metrics in Prometheus format, as /metrics; 0: none. A second"
-        " pipeline on the machine needs another. Of several tasks, task n serves its own at this port + n.",
+        " pipeline on the machine needs another. Of several tasks, each serves its own: they take the ports"
+        " from this one on, in turn, without consume.metrics.port.",
         "0",
         LOW,
         "Metrics",

@@ -21,7 +21,12 @@ from wrackline.control.local.stack.kafka import ExtraListener
 from wrackline.control.local.stack.servers import HOST, Broker
 from wrackline.producers.kafka import signal_topic
 from wrackline.producers.kafka.client import Identity, client
-from wrackline.producers.kafka.signal_topic import SignalTopic, prepare_signals, read_signal
+from wrackline.producers.kafka.signal_topic import (
+    SignalTopic,
+    SignalTopicEnd,
+    prepare_signals,
+    read_signal,
+)
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.signals import AcceptedSignal, RejectedSignal
 
@@ -277,3 +282,26 @@ def test_a_topic_that_may_not_be_read_is_reported_once_until_it_is_heard(
         gone.result(20)
     assert ids(heard(reader, 1)) == [f"{topic}-0"]
     reader.close()
+
+
+@pytest.mark.servers
+def test_the_end_of_the_topic_is_the_place_of_who_has_read_all(kafka: Broker, topic_prefix: str) -> None:
+    topic = f"{topic_prefix}-signal"
+    prepare_signals(AdminClient({"bootstrap.servers": kafka.bootstrap}), topic, 1)
+    settings = client(kafka.bootstrap).reader(Identity("group", topic, 0, 1))
+    reader, end = opened(kafka.bootstrap, topic), SignalTopicEnd(settings, topic)
+    absent = SignalTopicEnd(settings, f"{topic_prefix}-absent")
+    found: list[object] = []
+
+    def both_are_at(place: int) -> bool:
+        found.extend(reader.take())
+        return reader.place == end() == place
+
+    until(lambda: both_are_at(0), "an empty topic is read")
+    send(kafka.bootstrap, topic, b"server", b"another")
+    until(lambda: both_are_at(2), "what has come is read")
+    assert ids(found) == [f"{topic}-0"]
+    assert absent() is None
+    reader.close()
+    end.close()
+    absent.close()

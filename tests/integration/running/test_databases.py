@@ -128,6 +128,20 @@ def test_a_pipeline_that_ends_after_its_rows_reads_those_of_a_database_that_was_
     assert (len(world.events()), len(world.events(world.other_topic))) == (5, 5)
 
 
+@pytest.mark.full  # test_resting_channel.py holds it
+def test_a_request_reaches_each_database_though_nobody_listens_all_the_time(world: TwoDatabases) -> None:
+    running = world.run()
+    for number in (1, 2, 3):  # the later ones may come when the readers rest
+        world.insert(number, number)
+        world.insert_beside(number, number)
+        rows = number * (number + 1) // 2 + number  # those that each request has read, and the changes
+        asked = world.command("snapshot", "start", "public.orders")
+        assert asked.returncode == Exit.OK, asked.stdout + asked.stderr
+        for topic in (world.topic, world.other_topic):
+            wait_until(lambda of=topic, all_of=rows: len(world.events(of)) == all_of)  # type: ignore[misc]
+    assert running.stop() == Exit.OK
+
+
 def test_a_database_with_too_many_tables_stops_the_pipeline_as_the_setting_says(
     world: TwoDatabases,
 ) -> None:

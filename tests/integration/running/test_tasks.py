@@ -1,19 +1,27 @@
 """The databases of a pipeline, dealt to tasks: each is a process, and databases move exactly once."""
 
 import json
+import signal
+import subprocess
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from socket import socket
 from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
 
+from tests.fixtures.prepared import Forked
 from tests.fixtures.servers import Database
 from tests.integration.running.test_databases import TwoDatabases
 from tests.integration.running.test_worker import Working
-from tests.integration.running.world import wait_until
+from tests.integration.running.world import PATIENCE, environment, free_port, metric_of, wait_until
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 from wrackline.control.runtime.ground.exits import Exit
+from wrackline.producers import failpoints
 
 pytestmark = pytest.mark.servers
 
@@ -61,6 +69,36 @@ def _errors(world: TwoDatabases) -> list[str | None]:
 def both_arrive(world: TwoDatabases, count: int) -> None:
     wait_until(lambda: len(world.events()) >= count and len(world.events(world.other_topic)) >= count)
     assert (len(world.events()), len(world.events(world.other_topic))) == (count, count)
+
+
+def ports_in_turn() -> int:
+    """Three ports in turn that nobody has at the moment; return the first one."""
+    while True:
+        first = free_port()
+        with ExitStack() as opened, suppress(OSError):
+            for port in range(first, first + 3):
+                opened.enter_context(socket()).bind(("127.0.0.1", port))
+            return first
+
+
+def test_tasks_serve_metrics_under_their_numbers_beside_the_consumers_port(
+    world: TwoDatabases, working: list[Working], tmp_path: Path
+) -> None:
+    first = ports_in_turn()
+    text = world.file.read_text().replace("metrics.port = 0", f"metrics.port = {first}")
+    world.file.write_text(f"consume.metrics.port = {first + 1}\n{text}")
+    worker = Working(tmp_path, world.file)
+    working.append(worker)
+    for task in (world.prefix, f"{world.prefix}:1"):
+        worker.waits_for(task, "RUNNING")
+    world.insert(1, 2)
+    world.insert_beside(1, 3)
+    for number, port, database, count in ((0, first, world.database.name, 2), (1, first + 2, world.other, 3)):
+        labels = f'task="{number}" database="{database}"'
+        assert metric_of(port, f"wrackline_running {labels}") == 1
+        events = partial(metric_of, port, f'wrackline_events_total {labels} operation="c"')
+        wait_until(lambda read=events, of=count: read() == of)  # type: ignore[misc]
+    assert worker.stop() == Exit.OK
 
 
 def test_each_task_reads_its_databases_and_they_move_exactly_once(
@@ -113,3 +151,62 @@ def test_each_task_reads_its_databases_and_they_move_exactly_once(
     world.insert_beside(13, 13)
     both_arrive(world, 13)
     assert again.stop() == Exit.OK
+
+
+@contextmanager
+def inserting(world: TwoDatabases) -> Iterator[list[int]]:
+    """Insert into both databases all the time; the list has how many rows each has got."""
+    count, over = [0], threading.Event()
+
+    def insert() -> None:
+        while not over.wait(0.02):
+            number = count[0] + 1
+            world.insert(number, number)
+            world.insert_beside(number, number)
+            count[0] = number
+
+    thread = threading.Thread(target=insert)
+    thread.start()
+    try:
+        yield count
+    finally:
+        over.set()
+        thread.join(PATIENCE)
+
+
+def moves_on(world: TwoDatabases, count: list[int]) -> None:
+    """Wait until rows have come that were not there when this was called."""
+    for topic in (world.topic, world.other_topic):
+        wait_until(lambda of=topic, more=count[0]: len(world.events(of)) > more)  # type: ignore[misc]
+
+
+@pytest.mark.full  # test_deals.py holds it at Kafka
+@pytest.mark.parametrize("place", failpoints.TAKEOVER)
+def test_a_new_deal_loses_and_doubles_nothing_though_its_task_is_killed(
+    world: TwoDatabases, working: list[Working], tmp_path: Path, place: str
+) -> None:
+    """T-E24."""
+    for folder in ("before", "after"):
+        (tmp_path / folder).mkdir()
+    with inserting(world) as count:
+        before = Working(tmp_path / "before", world.file)
+        working.append(before)
+        for task in (world.prefix, f"{world.prefix}:1"):
+            before.waits_for(task, "RUNNING")
+        moves_on(world, count)
+        armed = {**environment(), failpoints.VARIABLE: f"{place}=kill"}
+        with (tmp_path / "killed").open("wb") as out:  # one task over both databases
+            command = ["run", "--text", str(world.file)]
+            killed = Forked(command, stdout=out, stderr=subprocess.STDOUT, env=armed)
+            assert killed.wait(PATIENCE) == -signal.SIGKILL, (tmp_path / "killed").read_text()
+        after = Working(tmp_path / "after", world.file)
+        working.append(after)
+        for task in (world.prefix, f"{world.prefix}:1"):
+            after.waits_for(task, "RUNNING")
+            before.waits_for(task, "FAILED")
+        moves_on(world, count)
+    for topic in (world.topic, world.other_topic):
+        wait_until(lambda of=topic: len(world.events(of)) >= count[0])  # type: ignore[misc]
+        keys = [key for key, _ in world.events(topic)]
+        assert len(keys) == len(set(keys)) == count[0], topic
+    assert after.stop() == Exit.OK

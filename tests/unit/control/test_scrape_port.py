@@ -15,9 +15,11 @@ from wrackline.control.runtime.ground.scrape_port import (
     ScrapePage,
     metrics_page,
     serve_pages,
+    task_port,
 )
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.language.exposition import Family, Sample
+from wrackline.schemas.settings.settings_registry import Values
 
 
 def test_it_is_served_at_its_path_alone_and_a_taken_port_is_named() -> None:
@@ -92,3 +94,21 @@ def test_a_task_whose_port_there_is_not_says_so() -> None:
     with pytest.raises(OperatorNeeded) as told, serve_pages(65_536, {}, "metrics.port"):
         pass
     assert told.value.code == PORT_TAKEN.code
+
+
+@pytest.mark.parametrize(
+    ("source", "consumer", "ports"),
+    [
+        (9401, 9402, [9401, 9403, 9404, 9405]),  # what `wrackline init` gives
+        (9401, 9403, [9401, 9402, 9404, 9405]),
+        (9401, 9404, [9401, 9402, 9403, 9405]),
+        (9401, 9400, [9401, 9402, 9403, 9404]),
+        (9401, 0, [9401, 9402, 9403, 9404]),
+        (0, 9402, [0, 0, 0, 0]),
+    ],
+)
+def test_tasks_take_the_ports_from_the_first_on_without_the_consumers(
+    source: int, consumer: int, ports: list[int]
+) -> None:
+    values = Values({"metrics.port": source, "consume.metrics.port": consumer}, {})
+    assert [task_port(values, task) for task in range(4)] == ports

@@ -231,3 +231,21 @@ def test_a_first_transaction_that_is_cut_takes_along_what_came_before_any_place(
     made.feed(Batch((Shape(1, TABLE, None), Begin("a", 7), rows(b"x", b"y", b"z", at=5)), 0), 0.0)
     (one,) = all_of(made)
     assert (topics(one), one.position) == ([NAME] * 4, Place(0, 5))
+
+
+def test_the_position_of_a_quiet_log_joins_a_transaction_once_it_is_half_due() -> None:
+    made = cutter(CutPolicy(quiet=10.0), fresh=False)
+    assert made.join(100.0) is None, "it is nowhere"
+    made.feed(Batch((Progress(Place(5, 0)),), 0), 0.0)
+    assert made.join(4.9) is None
+    joined = made.join(5.0)
+    assert joined is not None
+    assert (joined.position, joined.records) == (Place(5, 0), [])
+    assert made.take(14.9) is None, "the next one is due after as long as always"
+    assert made.take(15.0) is not None
+
+
+def test_what_waits_for_others_does_not_join_earlier() -> None:
+    made = fed(CutPolicy(quiet=10.0, linger=8.0), *transaction(rows(b"k")))
+    assert made.join(6.0) is None
+    assert made.take(8.0) is not None

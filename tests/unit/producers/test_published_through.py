@@ -1,6 +1,6 @@
 """Through which moment a log is in Kafka: it moves with what Kafka has, and stops where anything stops."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tests.fakes.place import Place
 from tests.fakes.plain_control import PlainControl
@@ -109,6 +109,54 @@ class Ends:
         del partition
         assert isinstance(end, FenceMark)
         self.source.ends.append((at_ms, end.lsn))
+
+
+class Surveyed:
+    """A source of two logs, one answer of which is about both; its server is away at first."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def partitions(self) -> list[SourcePartition]:
+        return [SourcePartition("server", name) for name in "ab"]
+
+    def log_ends(self) -> dict[SourcePartition, Mark]:
+        self.asked.append("ends")
+        return {one: FenceMark(one.database, len(self.asked)) for one in self.partitions()}
+
+    def log_states(self) -> dict[SourcePartition, LogState | None]:
+        self.asked.append("states")
+        if self.asked.count("states") == 1:
+            raise AWAY()  # noqa: RSE102 - it makes the error
+        return {one: LogState(one.database, None, 1, 1, 1, None, None) for one in self.partitions()}
+
+
+@dataclass
+class Everything:
+    """Takes what is seen of each log."""
+
+    ends: list[tuple[str, int]] = field(default_factory=list)
+    states: list[tuple[str, str | None]] = field(default_factory=list)
+
+    def confirmed(self, partition: SourcePartition) -> Position | None:
+        raise AssertionError(f"nobody is asked about {partition} by itself")
+
+    def log_state(self, partition: SourcePartition, log: LogState | None) -> None:
+        self.states.append((partition.database, None if log is None else log.name))
+
+    def log_end(self, partition: SourcePartition, at_ms: int, end: Mark) -> None:
+        assert isinstance(end, FenceMark)
+        self.ends.append((partition.database, at_ms))
+
+
+def test_what_one_answer_says_of_all_logs_is_asked_for_once() -> None:
+    source, seen = Surveyed(), Everything()
+    with poll_logs(source, seen, lambda: len(source.asked), every=0.001):  # type: ignore[arg-type]
+        while len(seen.states) < 4:
+            pass
+    assert source.asked[:6] == ["ends", "states", "ends", "ends", "ends", "states"]
+    assert seen.ends[:6] == [("a", 0), ("b", 0), ("a", 2), ("b", 2), ("a", 3), ("b", 3)]
+    assert seen.states[:4] == [("a", None), ("b", None), ("a", "a"), ("b", "b")]
 
 
 def test_the_moment_is_taken_before_the_end_is_asked_for_and_an_error_ends_nothing() -> None:

@@ -4,6 +4,7 @@ Nothing here is on the path of a row, and nothing changes the server.  A slot th
 position without a place yet, are answers, not errors.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from wrackline.producers.contract.optional_parts import LogState
@@ -21,25 +22,34 @@ from wrackline.producers.sources.postgres.log.slot import find_slot, log_end, lo
 from wrackline.schemas.untrusted import is_number
 
 _SLOT = ("slot", "system")  # beside it, if the position before it named this slot
+_NAMED = 3  # slots in an error
 _EPOCH_ALONE = {"epoch"}  # a position that says: where the log begins, in this epoch
 _STATE = """
-SELECT coalesce(nullif(a.application_name, ''), 'somebody') || ' on '
+SELECT s.slot_name::text, coalesce(nullif(a.application_name, ''), 'somebody') || ' on '
        || coalesce(host(a.client_addr), 'the server itself') || ' (server process ' || s.active_pid || ')',
        e.lsn - '0/0', e.lsn - s.confirmed_flush_lsn, e.lsn - s.restart_lsn,
        s.safe_wal_size, s.wal_status
 FROM pg_replication_slots s LEFT JOIN pg_stat_activity a ON a.pid = s.active_pid,
      LATERAL (SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
                           ELSE pg_current_wal_lsn() END) e (lsn)
-WHERE s.slot_name = %s"""
+WHERE s.slot_name = ANY (%s)"""
 
 
 def log_state(connection: Connection, slot: str) -> LogState | None:
     """Return the slot's figures; None while it does not exist."""
-    with translate_errors(connection, f"describe replication slot {slot}"):
-        row = connection.execute(_STATE, [slot]).fetchone()
-    if row is None:
-        return None
-    holder, end, behind, retained, spare, status = row
+    return log_states(connection, [slot]).get(slot)
+
+
+def log_states(connection: Connection, slots: Sequence[str]) -> Mapping[str, LogState]:
+    """Return the figures of those of these slots that exist."""
+    with translate_errors(connection, f"describe replication slot {', '.join(slots[:_NAMED])}"):
+        rows = connection.execute(_STATE, [list(slots)]).fetchall()
+    return {str(slot): _state_of(str(slot), *figures) for slot, *figures in rows}
+
+
+def _state_of(
+    slot: str, holder: object, end: object, behind: object, retained: object, spare: object, status: object
+) -> LogState:
     return LogState(
         f"replication slot {slot}",
         None if holder is None else str(holder),
