@@ -141,8 +141,10 @@ class SignalTopicEnd:
             self._consumer = Consumer({**self._reader, "fetch.wait.max.ms": _FETCH_MS})
             self._consumer.assign([self._partition])
         self._consumer.consume(_AT_ONCE, 0.0)  # what it has fetched, so that it fetches again
-        high = self._consumer.get_watermark_offsets(self._partition, cached=True)[1]
-        self._end = high if high >= 0 else None
+        self._end = None
+        with contextlib.suppress(KafkaException):  # of a topic that is not there
+            high = self._consumer.get_watermark_offsets(self._partition, cached=True)[1]
+            self._end = high if high >= 0 else None
         return self._end
 
     def close(self) -> None:
