@@ -212,7 +212,9 @@ def test_a_huge_value_is_read_over_many_packets(length: int, size: int) -> None:
     value = bytes(range(251)) * (length // 251 + 1)
     row = (value[:length], value[: length // 3])
     body = tokens.column_metadata(columns) + tokens.row(columns, row) + tokens.done(Done.COUNT, 1)
-    assert read(body, size, [5000]) == [row]
+    (batch,) = batches(body, size, [5000])
+    assert batch.row(0) == row
+    assert len(batch.data) <= max(1 << 18, 4 * len(body)), "room is made only for what has come"
 
 
 def test_a_row_beyond_the_limit_is_refused_before_it_has_come() -> None:
@@ -250,6 +252,15 @@ def test_a_row_beyond_the_limit_is_refused_before_it_has_come() -> None:
 def test_what_is_not_tds_is_named(body: bytes, words: str) -> None:
     with pytest.raises(WracklineError, match=words):
         read(body)
+
+
+def test_a_row_behind_the_end_of_its_result_is_refused() -> None:
+    columns = (ShownColumn("a", sql_type("int")),)
+    row, more = tokens.row(columns, (7,)), tokens.done(Done.COUNT | Done.MORE, 1)
+    assert as_far_as_it_goes(tokens.column_metadata(columns) + row + more + row, 4096) == (
+        [(b"\x07\x00\x00\x00",)],
+        "sqlserver.stream_broken",
+    )
 
 
 def test_a_packet_of_another_kind_is_refused() -> None:
