@@ -10,9 +10,10 @@ from pathlib import Path
 
 from wrackline.producers.contract.row_chunks import Bound, ChunkRequest
 from wrackline.producers.sources.sqlserver.check import check_rules, facts_sql, grants
-from wrackline.producers.sources.sqlserver.chunks import chunk_sql, marks
+from wrackline.producers.sources.sqlserver.chunks import chunk_sql, marks, whole
 from wrackline.producers.sources.sqlserver.chunks.key_values import SqlServerKeyColumn
-from wrackline.producers.sources.sqlserver.discover import database_sql
+from wrackline.producers.sources.sqlserver.connect.quoting import identifier, table_name
+from wrackline.producers.sources.sqlserver.discover import database_sql, table_sql
 from wrackline.producers.sources.sqlserver.discover.types import SqlServerType
 from wrackline.producers.sources.sqlserver.follow import capture_instances
 from wrackline.producers.sources.sqlserver.follow.capture_instances import CapturedColumn, CatalogueInstance
@@ -21,6 +22,8 @@ from wrackline.producers.sources.sqlserver.log.change_rows import RowPlace, row_
 from wrackline.producers.sources.sqlserver.log.lsn import Lsn
 from wrackline.producers.sources.sqlserver.log.page_merger import PageRequest
 from wrackline.producers.sources.sqlserver.log.page_sql import ChangeTable
+from wrackline.producers.sources.sqlserver.session import server as server_session
+from wrackline.producers.sources.sqlserver.wire import login
 from wrackline.schemas.events.projection import Plain, Projection
 from wrackline.schemas.kafka.signals import SignalRow
 from wrackline.schemas.language.findings import Rule
@@ -133,11 +136,26 @@ def polls(database: str | None, low: Lsn, high: Lsn, table: int) -> Iterator[str
     yield facts_sql.jobs(database)
     yield facts_sql.newest_age(database)
     yield facts_sql.unnumbered(database)
-    yield facts_sql.columns(database)
+
+
+def described(object_id: int) -> Iterator[str]:
+    """Write what describes tables and reads one whole, in their database."""
+    yield table_sql.TABLES
+    yield table_sql.id_of(ORDERS)
+    for one in (None, object_id):
+        yield table_sql.columns(one)
+        yield table_sql.keys(one)
+    name = table_name(ORDERS)
+    yield f"{whole._SNAPSHOT.format(name)} ROLLBACK TRANSACTION;"
+    yield f"SET TRANSACTION ISOLATION LEVEL READ COMMITTED; {whole._LOCK.format(name)} ROLLBACK TRANSACTION;"
 
 
 def server() -> Iterator[str]:
     """Write what is asked of the server before a log is read, and what a preflight asks."""
+    yield login._FIRST
+    yield f"USE {identifier('master')};"
+    yield server_session._EDITION
+    yield f"{server_session._READS_VERSIONS} SET TRANSACTION ISOLATION LEVEL READ COMMITTED;"
     yield page_sql.SESSION
     yield database_sql.databases_sql(["shop", "it's"])
     yield database_sql.azure_sql()
@@ -181,7 +199,6 @@ WRITERS = {
     "check/facts_sql.py:AGENT",
     "check/facts_sql.py:REPLICATED_SIZE",
     "check/facts_sql.py:SERVER",
-    "check/facts_sql.py:columns",
     "check/facts_sql.py:jobs",
     "check/facts_sql.py:newest_age",
     "check/facts_sql.py:unnumbered",
@@ -190,9 +207,15 @@ WRITERS = {
     "check/grants.py:rights_sql",
     "chunks/marks.py:FENCE_SQL",
     "chunks/marks.py:signal_sql",
+    "chunks/whole.py:_LOCK",
+    "chunks/whole.py:_SNAPSHOT",
     "discover/database_sql.py:azure_sql",
     "discover/database_sql.py:databases_sql",
     "discover/database_sql.py:log_bounds_sql",
+    "discover/table_sql.py:TABLES",
+    "discover/table_sql.py:columns",
+    "discover/table_sql.py:id_of",
+    "discover/table_sql.py:keys",
     "follow/capture_instances.py:columns_sql",
     "follow/capture_instances.py:disable_sql",
     "follow/capture_instances.py:enable_sql",
@@ -200,6 +223,10 @@ WRITERS = {
     "log/page_sql.py:SESSION",
     "log/page_sql.py:commits_after",
     "log/page_sql.py:rows_of_range",
+    "session/server.py:_EDITION",
+    "session/server.py:_READS_VERSIONS",
+    "wire/login.py:_FIRST",
+    "wire/login.py:connect",
     *PARTS,
 }
 

@@ -12,7 +12,7 @@ from wrackline.control.local.sqlserver_standin.tsql.session import SqlSession
 from wrackline.producers.contract.row_chunks import ChunkRequest
 from wrackline.producers.sources.sqlserver.check import facts_sql, grants
 from wrackline.producers.sources.sqlserver.chunks import chunk_sql
-from wrackline.producers.sources.sqlserver.discover import database_sql
+from wrackline.producers.sources.sqlserver.discover import database_sql, table_sql
 from wrackline.producers.sources.sqlserver.discover.types import of_catalogue
 
 LOW, HIGH = bytes(10), b"\xff" * 10
@@ -70,6 +70,12 @@ def test_what_the_source_asks_of_azure_sql_database() -> None:
     run_all(session(one.server), list(source.polls(None, LOW, HIGH, one.instance.object_id)))
 
 
+def test_what_describes_tables_and_reads_one_whole() -> None:
+    one = world()
+    outcomes(session(one.server), "ALTER DATABASE shop SET ALLOW_SNAPSHOT_ISOLATION ON;")
+    run_all(session(one.server, database="shop"), list(source.described(one.instance.object_id)))
+
+
 def test_chunks_by_each_type_of_a_key() -> None:
     one = world()
     fields = {name: value for name, (_, _, value) in source.KEYS.items()}
@@ -108,7 +114,7 @@ def test_the_catalogue_describes_each_type_as_it_was_declared() -> None:
     one.database.enable_table("dbo.every_type")
     found = {
         row[1]: of_catalogue(str(row[3]), int(str(row[4])), int(str(row[5])), int(str(row[6])))
-        for row in rows(session(one.server), facts_sql.columns("shop"))
+        for row in rows(session(one.server, database="shop"), table_sql.columns(None))
         if row[0] == one.database.table("every_type").object_id
     }
     assert found == {name: of for name, (_, of, _) in source.KEYS.items()}

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from wrackline.control.local.demo.shops.mariadb import MariadbShop
 from wrackline.control.local.demo.shops.postgres import PostgresShop
 from wrackline.control.local.demo.shops.shop import Shop
+from wrackline.control.local.demo.shops.standin import StandinShop
 from wrackline.schemas.settings.settings_registry import Values
 
 
@@ -15,10 +16,15 @@ class ShopKind(StrEnum):
 
     POSTGRES = PostgresShop.kind
     MARIADB = MariadbShop.kind
+    SQLSERVER = StandinShop.kind
 
 
 SHOPS: Mapping[ShopKind, type[Shop]] = MappingProxyType(
-    {ShopKind.POSTGRES: PostgresShop, ShopKind.MARIADB: MariadbShop}
+    {
+        ShopKind.POSTGRES: PostgresShop,
+        ShopKind.MARIADB: MariadbShop,
+        ShopKind.SQLSERVER: StandinShop,
+    }
 )
 
 
