@@ -50,7 +50,7 @@ def poll_logs(
     source: Source, watcher: LogWatcher, now_ms: Callable[[], int], every: float = EVERY
 ) -> Iterator[None]:
     """Look until the block is left; what a source does not offer is skipped."""
-    stopping, looks = Event(), _Looks(source, watcher, now_ms)
+    stopping, looks = Event(), _LogLooks(source, watcher, now_ms)
     one_answer = isinstance(source, LogSurvey) and len(source.partitions()) > 1
     subjects: Sequence[Subject] = (_ALL,) if one_answer else source.partitions()
     crew = Crew(looks.look, "log watch")
@@ -72,7 +72,7 @@ def poll_logs(
         crew.close(_LEAVE_S)
 
 
-class _Looks:
+class _LogLooks:
     """What is asked about a log, or about all; a subject is asked about by one thread at a time."""
 
     def __init__(self, source: Source, watcher: LogWatcher, now_ms: Callable[[], int]) -> None:
