@@ -2,10 +2,13 @@
 
 import struct
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from wrackline.producers.sources.sqlserver.wire.result_columns import STREAM_BROKEN, ByteCursor, CutError
 
+COLUMNS, ERROR, ENVIRONMENT = 0x81, 0xAA, 0xE3  # tokens
+DONES: Final = frozenset({0xFD, 0xFE, 0xFF})
 BATCH: Final = 1
 ATTENTION: Final = 6
 MORE, FAILED, COUNTED, CANCELLED, SEVERE = 0x01, 0x02, 0x10, 0x20, 0x100  # the bits of DONE's status
@@ -15,6 +18,9 @@ _LAST: Final = 1
 _TRANSACTION: Final = 2  # the header that names the transaction
 _BEGUN, _ENDED = 8, frozenset({9, 10, 17})  # changes: a transaction begins, or ends in one of three ways
 _DONE: Final = struct.Struct("<HHQ")
+_SMALL: Final = frozenset({0xA4, 0xA5, 0xA9, ERROR, 0xAB, 0xAD, ENVIRONMENT})  # behind 2 bytes of length
+_STATE: Final = 0xE4  # behind 4 bytes
+_SIZES: Final = MappingProxyType({0x79: 4, **dict.fromkeys(DONES, 12)})
 
 
 class ServerMessage(NamedTuple):
@@ -44,6 +50,17 @@ def packets(kind: int, body: bytes, size: int) -> Iterator[bytes]:
 def batch_of(sql: str, transaction: bytes) -> bytes:
     """Write a batch: which transaction it belongs to, then its text."""
     return struct.pack("<IIH8sI", 22, 18, _TRANSACTION, transaction, 1) + sql.encode("utf-16-le")
+
+
+def token_body(token: int, cursor: ByteCursor) -> bytes:
+    """Read a token that is neither a row nor columns: what is behind its number and its length."""
+    if token in _SMALL:
+        return cursor.take(cursor.number(2))
+    if token == _STATE:
+        return cursor.take(cursor.number(4))
+    if token not in _SIZES:
+        raise STREAM_BROKEN(reason=f"a token begins with {token:02x}")
+    return cursor.take(_SIZES[token])
 
 
 def server_message(body: bytes) -> ServerMessage:

@@ -23,6 +23,10 @@ from wrackline.producers.sources.sqlserver.wire.messages import (
     ATTENTION,
     BATCH,
     CANCELLED,
+    COLUMNS,
+    DONES,
+    ENVIRONMENT,
+    ERROR,
     FAILED,
     MORE,
     ServerMessage,
@@ -34,15 +38,7 @@ from wrackline.producers.sources.sqlserver.wire.messages import (
     transaction_of,
 )
 from wrackline.producers.sources.sqlserver.wire.result_columns import STREAM_BROKEN, TdsColumn
-from wrackline.producers.sources.sqlserver.wire.token_reader import (
-    COLUMNS,
-    DONES,
-    ENVIRONMENT,
-    ERROR,
-    TdsBatch,
-    TdsReader,
-    TdsToken,
-)
+from wrackline.producers.sources.sqlserver.wire.token_reader import TdsBatch, TdsReader, TdsToken
 from wrackline.schemas.errors import WracklineError
 
 DOING = "execute a statement"

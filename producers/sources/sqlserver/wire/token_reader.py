@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import cython
 
+from wrackline.producers.sources.sqlserver.wire.messages import COLUMNS, DONES, token_body
 from wrackline.producers.sources.sqlserver.wire.result_columns import (
     STREAM_BROKEN,
     ByteCursor,
@@ -41,12 +42,6 @@ ROW_TOO_LONG = define(
 )
 
 MOST_ROW: int = 1 << 30  # a place in a buffer has 31 bits
-COLUMNS, ORDER, ERROR, INFO, ENVIRONMENT = 0x81, 0xA9, 0xAA, 0xAB, 0xE3
-DONES = frozenset({0xFD, 0xFE, 0xFF})
-
-_SMALL = frozenset({ORDER, ERROR, INFO, ENVIRONMENT, 0xA4, 0xA5, 0xAD})  # behind 2 bytes of length
-_STATE = 0xE4  # behind 4 bytes
-_SIZES = {0x79: 4, **dict.fromkeys(DONES, 12)}
 
 _ROW = cython.declare(cython.int, 0xD1)
 _SHORT_ROW = cython.declare(cython.int, 0xD2)
@@ -211,15 +206,9 @@ class TdsReader:
             if token == COLUMNS:
                 self._take_columns(tuple(read_columns(cursor)))
                 self.result += len(self.shown) > 0
-            elif token in _SMALL:
-                body = cursor.take(cursor.number(2))
-            elif token == _STATE:
-                body = cursor.take(cursor.number(4))
-            elif token in _SIZES:
-                body = cursor.take(_SIZES[token])
-                self.count *= token not in DONES  # no row comes before the next columns
             else:
-                raise STREAM_BROKEN(reason=f"a token begins with {token:02x}")
+                body = token_body(token, cursor)
+                self.count *= token not in DONES  # no row comes before the next columns
         except CutError:
             self._missing()
             if token == COLUMNS:
