@@ -65,7 +65,7 @@ def steps_until(world: SqlServerWorld, stream: LogStream, kind: type[Step]) -> l
 
 
 def move_all(world: SqlServerWorld, count: int) -> str:
-    """Let one statement change all keys, and another one key: of the first come all deletes, then all inserts.
+    """Let a statement change all keys, and another one key: of the first come all deletes, then all inserts.
 
     The two rows of the second have one seqval.
     """
@@ -203,7 +203,11 @@ def test_a_cleanup_between_the_pages_and_their_proof_is_loud(make: Make) -> None
         world.commit(first(world), row("a", number))
         world.model.advance(minutes=60)
     world.commit(first(world), row("a", 5))
-    world.model.plan("public_orders_CT", act=lambda: database.clean_up(dt.timedelta(minutes=30)))
+
+    def clean_up() -> None:
+        database.clean_up(dt.timedelta(minutes=30))
+
+    world.model.plan("public_orders_CT", act=clean_up)
     stream.ask()
     with pytest.raises(Definite) as caught:
         read_batches(world, stream, lambda steps: len(row_changes(steps)) >= 4)

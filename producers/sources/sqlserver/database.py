@@ -176,7 +176,7 @@ class SqlServerDatabase:
         with self._catalogued() as catalogue:
             return check.support(catalogue.facts(table), self._shapes)
 
-    def kept(self) -> Sequence[ServerObject]:
+    def server_objects(self) -> Sequence[ServerObject]:
         """Name the signal table, if there is one."""
         table = self._signal_table()
         if table is None:

@@ -125,7 +125,7 @@ class SqlServerSource:
 
     def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[ServerObject]:
         """Name the pipeline's objects in a database; we made none of them."""
-        return self._of(partition).kept()
+        return self._of(partition).server_objects()
 
     def remove(self, partition: SourcePartition, saved: Saved | None) -> None:
         """Do nothing: we made no objects."""
