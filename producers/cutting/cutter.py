@@ -306,9 +306,8 @@ class Cutter:
 
     def join(self, now: float) -> Publication | None:
         """Return the position of a quiet log for a transaction that goes out anyway, if it is half due."""
-        if self._sealed or self._since is not None or self._place is None:
-            return None
-        return None if self._last + self._policy.quiet / 2 > now else self._take(now)
+        is_quiet = not self._sealed and self._since is None and self._place is not None
+        return self._take(now) if is_quiet and self._last + self._policy.quiet / 2 <= now else None
 
     def _take(self, now: float) -> Publication:
         self._last, self.fresh = now, False

@@ -314,8 +314,6 @@ class Machine:
     @property
     def waiting(self) -> bool:
         """Whether something waits for its mark: the stream must ask the server for its place (rule 8)."""
-        if not (self.work_index.planning or self.work_index.windowed):  # it is asked often
-            return False
         marked = any(isinstance(table.plan, PlanMade) for table in self.work_index.planning.values())
         return marked or any(window.stage is WindowStage.WAITING for window in self.work_index.windows())
 

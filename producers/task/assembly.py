@@ -5,7 +5,7 @@ run; leaving the block closes what was opened for it.  Decides nothing: each par
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
@@ -94,13 +94,10 @@ def task(
         topics = control_topics(server, heartbeat_prefix=values.text("topic.heartbeat.prefix"))
         made = partial(ControlRecords, topics, wanted, origin, now_ms=moments.now_ms, tell=tell)
         control_of = partial(_control_of, made, registry.register)
-        signals_of: Callable[[SourcePartition], RequestChannel]
-        signals_of = opens = partial(_signals, values, server, topics.signal, owner)
-        if len(partitions) > 1:
-            reader = _client(values).reader(_identity(owner, name))
-            end = SignalTopicEnd(reader, _signal_topic(values, topics.signal))
-            opened.callback(end.close)
-            signals_of = partial(_resting, opens, end, moments.monotonic)
+        clock, alone = moments.monotonic, len(partitions) == 1
+        signals_of = opened.enter_context(
+            _signals_of(values, server, topics.signal, owner, clock, alone=alone)
+        )
         receipts_of = partial(_receipts, values, owner, moments, tell, control_of)
         lanes = SourcePartitionOpener(
             source,
@@ -183,6 +180,19 @@ def _signals(
     there = signal_topic.prepare_signals(AdminClient(client.admin()), topic, owner.replication)
     identity = Identity(owner.group, f"{values.text('name')}.{partition.database}", owner.number, 0)
     return SignalTopic(client.reader(identity), topic, server, there=there)
+
+
+@contextmanager
+def _signals_of(
+    values: Values, server: str, own: str, owner: TaskOwner, clock: Callable[[], float], *, alone: bool
+) -> Iterator[Callable[[SourcePartition], RequestChannel]]:
+    opens = partial(_signals, values, server, own, owner)
+    if alone:
+        yield opens
+        return
+    reader = _client(values).reader(_identity(owner, values.text("name")))
+    with closing(SignalTopicEnd(reader, _signal_topic(values, own))) as end:
+        yield partial(_resting, opens, end, clock)
 
 
 def _signal_topic(values: Values, own: str) -> str:

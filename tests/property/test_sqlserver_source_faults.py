@@ -82,7 +82,7 @@ def move_all(world: SqlServerWorld, count: int) -> str:
 
 @pytest.mark.usefixtures("small_pages")
 def test_a_statement_that_moves_all_keys_loses_none(make: Make) -> None:
-    """DBZ-8858, debezium#7728: deferred bulk updates were lost, or sorted in memory."""
+    """T-Q03, DBZ-8858, debezium#7728: deferred bulk updates were lost, or sorted in memory."""
     world = make()
     stream = open_stream(world, first(world))
     moved = move_all(world, 30)
@@ -130,7 +130,7 @@ def test_rows_of_a_quiet_log_move_the_place_and_hide_nothing(make: Make) -> None
 
 
 def test_two_instances_with_equal_starts_lose_no_column(make: Make) -> None:
-    """DBZ-3992, DBZ-4273, powersync#730: the older was read, and a rotation lost columns."""
+    """T-Q02, DBZ-3992, DBZ-4273, powersync#730: the older was read, and a rotation lost columns."""
     world = make()
     database = world.database(first(world))
     database.add_column("public.orders", "extra", "nvarchar(max) null")
@@ -146,7 +146,7 @@ def test_two_instances_with_equal_starts_lose_no_column(make: Make) -> None:
 
 
 def test_a_login_without_the_role_is_refused_instead_of_reading_nothing(make: Make) -> None:
-    """DBZ-4346."""
+    """T-Q04, DBZ-4346."""
     world = make()
     database = world.database(first(world))
     database.disable_table("public_orders")
@@ -252,7 +252,7 @@ def test_a_new_column_comes_with_an_instance_of_our_own_and_the_old_one_goes_whe
 
 
 def test_a_copy_with_another_history_is_refused(make: Make) -> None:
-    """airbyte#73706: a copy of the database has other LSNs."""
+    """T-Q06, airbyte#73706: a copy of the database has other LSNs."""
     world = make()
     stream, database = open_stream(world, first(world)), world.database(first(world))
     place = places(read(world, stream, world.commit(first(world), row("a", 1))))[-1]
@@ -269,7 +269,7 @@ def test_a_copy_with_another_history_is_refused(make: Make) -> None:
 
 @pytest.mark.usefixtures("small_pages")
 def test_both_rows_of_an_update_are_one_event_wherever_pages_end(make: Make) -> None:
-    """ravendb#4708, ravendb#22601."""
+    """T-Q07, ravendb#4708, ravendb#22601."""
     world = make()
     stream = open_stream(world, first(world))
     world.commit(first(world), *(row("a", number) for number in range(9)))
