@@ -94,9 +94,8 @@ def task(
         topics = control_topics(server, heartbeat_prefix=values.text("topic.heartbeat.prefix"))
         made = partial(ControlRecords, topics, wanted, origin, now_ms=moments.now_ms, tell=tell)
         control_of = partial(_control_of, made, registry.register)
-        clock, alone = moments.monotonic, len(partitions) == 1
         signals_of = opened.enter_context(
-            _signals_of(values, server, topics.signal, owner, clock, alone=alone)
+            _signals_of(values, server, topics.signal, owner, moments.monotonic, alone=len(partitions) == 1)
         )
         receipts_of = partial(_receipts, values, owner, moments, tell, control_of)
         lanes = SourcePartitionOpener(
@@ -113,15 +112,9 @@ def task(
         if isinstance(witness, ReadsObserver):
             witness.reads(lambda: lanes.reads)
         publisher = _publisher(values, name, owner, moments)
+        every = values.integer("heartbeat.interval.ms") / 1000
         opened.enter_context(
-            run_heartbeats(
-                source,
-                partitions,
-                lanes.busy,
-                values.integer("heartbeat.interval.ms") / 1000,
-                clock=moments.monotonic,
-                tell=tell,
-            )
+            run_heartbeats(source, partitions, lanes.busy, every, clock=moments.monotonic, tell=tell)
         )
         opened.enter_context(memory_tuning.collect_rarely())
         yield Task(
