@@ -80,16 +80,13 @@ Change = Insert | Update | Delete | Truncated | ColumnAdded | Said | Elsewhere
 
 
 class Ability(Enum):
-    """What not every database does; the suite's tests for it are skipped where it is absent.
-
-    `REFUSES_TRUNCATE` is the other way round: without it, a database truncates.
-    """
+    """What not every database does; the suite's tests for it are skipped where it is absent."""
 
     UNSENT = "leaves unchanged long values out of an update"
     MESSAGES = "carries logical messages"
     TOLD = "keeps what its reader has confirmed"
     HIDDEN = "can be made to log a commit that is not visible yet"
-    REFUSES_TRUNCATE = "refuses to truncate a captured table"
+    TRUNCATES = "truncates a table that is captured"
 
 
 class SourceWorld(Protocol):

@@ -67,7 +67,7 @@ class MySqlWorld:
         self._sql.autocommit(False)
         self.facts = facts_of(self._sql)
         # without GTIDs nobody can be asked what a SELECT shows, and marks are rows of ours instead
-        self.abilities = frozenset({Ability.HIDDEN} if self.facts.gtids else ())
+        self.abilities = frozenset({Ability.TRUNCATES, *([Ability.HIDDEN] if self.facts.gtids else [])})
         self._held = HeldCommits(lambda: root(server, database=self.database), self.facts.log_status)
         self._registry = MySqlRegistry()
         self.around = Surroundings(

@@ -59,7 +59,7 @@ def settings_of(path: Path) -> Values:
 class JournalWorld:
     """A journal that the suite writes to, as an application does."""
 
-    abilities: frozenset[Ability] = frozenset()
+    abilities: frozenset[Ability] = frozenset({Ability.TRUNCATES})
     most_batch_bytes = 6_000
 
     def __init__(self, path: Path) -> None:
