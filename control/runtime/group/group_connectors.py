@@ -369,19 +369,19 @@ class GroupConnectors:
         if not self._holds:
             unknown = NO_COORDINATOR()
             raise unknown
-        reach("group_decided", name)
+        _decided(name)
         try:
             with self._hands.written([one for one in changes if not is_draft(one[0])]):
                 self._pen.write(changes)
         finally:
             self._holds &= self._pen.office is not None  # else it is lost, or must be taken again
-        reach("group_written", name)
+        _written(name)
         if not self._follower.wait_for(lambda: heard(self._hands.connectors().get(name)), PATIENCE):
             raise NOT_HEARD(name=name, seconds=PATIENCE)
 
     def _send(self, name: str, record: Callable[[Sent], Change]) -> Sent:
         self._read_own_term()
-        reach("group_decided", name)
+        _decided(name)
         self._last_sent = self._pen.send(record)
         return self._last_sent
 
@@ -401,7 +401,7 @@ class GroupConnectors:
         except WracklineError:
             self._holds = False  # it may arrive later: our next term shuts it out
             raise
-        reach("group_written", name)
+        _written(name)
         if not self._hands.is_newest(sent.by):  # another coordinator wrote before us
             self._holds = False
             lost = NO_COORDINATOR()
@@ -472,3 +472,11 @@ class GroupConnectors:
             self._holds = False
             with self._lock:
                 self._pen.drop()
+
+
+def _decided(name: str) -> None:
+    reach("group_decided", name)
+
+
+def _written(name: str) -> None:
+    reach("group_written", name)
