@@ -30,7 +30,7 @@ _RANGES = {
     "bigint": (-(2**63), 2**63 - 1),
 }
 _MONEY = {"smallmoney": 2**31, "money": 2**63}
-_OFFSET = re.compile(r"(.*?)\s*(?:Z|([+-])(\d\d):(\d\d))?")
+_OFFSET = re.compile(r"(.*?)(?:Z|([+-])(\d\d):(\d\d))?")
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_UP)
 _BYTES = frozenset({"binary", "varbinary", "image", "timestamp", *CLR})
 _MOMENTS = frozenset({"datetime", "smalldatetime", "datetime2"})
@@ -160,7 +160,7 @@ def _zoned_of_text(text: str) -> ZonedMoment:
     """Read a date and time with an offset behind it, or of UTC."""
     local, sign, hours, minutes = _OFFSET.fullmatch(text).groups(default="0")  # type: ignore[union-attr]
     offset = (int(hours) * 60 + int(minutes)) * (-1 if sign == "-" else 1)
-    moment = _moment_of_text(local)
+    moment = _moment_of_text(local.rstrip())
     ticks = moment.day * TICKS_OF_DAY + moment.ticks - offset * 60 * TICKS_OF_SECOND
     return ZonedMoment(*divmod(ticks, TICKS_OF_DAY), offset)
 
