@@ -90,7 +90,7 @@ class Copied(World):
             copy = spark.newSession().read.format("iceberg").load(str(folder))
             rows = [tuple(row) for row in copy.select("id", "k", "c", "pad").collect()]
             assert len(rows) == len(set(rows)), f"{table} has rows twice"
-            found += sorted(there ^ set(rows))
+            found += sorted(there ^ set(rows), key=repr)  # a row may have nulls
         return found
 
     def _updates(self) -> int:

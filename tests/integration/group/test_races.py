@@ -11,6 +11,7 @@ import pytest
 from tests.integration.group.test_drafts import ask, drafts, stages
 from tests.integration.group.world import GroupWorld, Worker, asked
 from tests.integration.running.world import wait_until
+from wrackline.control.runtime.rest.server.forward import MARK
 from wrackline.producers import failpoints
 
 pytestmark = [pytest.mark.servers, pytest.mark.full]
@@ -34,6 +35,7 @@ class Armed:
     def arm(self) -> None:
         """Hold from here on."""
         for one in self._folders:
+            (one / self._place).unlink(missing_ok=True)
             (one / failpoints.ALL_GO).unlink()
 
     def release(self) -> None:
@@ -196,14 +198,25 @@ def test_a_wish_that_a_replaced_coordinator_sends_late_counts_nowhere(
     world.make(armed.workers[0], 1)
     world.runs(armed.workers[0], 1)
     name = world.name(1)
+
+    def paused(at: Worker, **headers: str) -> Future[Asked]:
+        return meanwhile(lambda: ask("PUT", f"{at.url}/connectors/{name}/pause", **headers))
+
     armed.arm()
-    late = [meanwhile(lambda: ask("PUT", f"{armed.workers[0].url}/connectors/{name}/pause"))]
+    early = paused(armed.workers[0])
     coordinator, other = armed.held(name)
+    armed.release()
+    assert early.result()[0] == 202
+    assert ask("PUT", f"{coordinator.url}/connectors/{name}/resume")[0] == 202
+    world.runs(coordinator, 1)
+    armed.arm()
+    late = paused(coordinator, **{MARK: "1"})  # so it is not passed on to the next coordinator
+    assert armed.held(name)[0] is coordinator
     coordinator.freeze()  # it has decided, and has not written
     armed.release()
     wait_until(lambda: ask("POST", f"{other.url}/connectors/{name}/restart")[0] in (202, 204))
     coordinator.thaw()
-    status, told, _ = late[0].result()
+    status, told, _ = late.result()
     assert status in (409, 503, 504), told
     for one in armed.workers:
         wait_until(lambda at=one: asked("GET", f"{at.url}/connectors/{name}/status")[1]["tasks"] != [])  # type: ignore[misc]
