@@ -160,6 +160,9 @@ class Report:
     def __init__(self, error: KafkaError) -> None:
         self.error = lambda: error
 
+    def offset(self) -> int:
+        return 0
+
 
 def test_an_assignment_of_which_nothing_is_heard_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise no request is read until the task is started again, and a read that ends never does."""
