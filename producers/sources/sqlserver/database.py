@@ -345,6 +345,7 @@ class SqlServerDatabase:
     @contextmanager
     def _catalogued(self) -> Iterator[SqlServerCatalogue]:
         with self._connection.lend() as session:
+            refuse_uncaptured(database_row(session, edition_of(session), self.name))
             yield self._catalogue_over(session)
 
     def _catalogue_over(self, session: TdsSession) -> SqlServerCatalogue:

@@ -171,4 +171,4 @@ def test_a_check_finds_what_is_not_captured_with_the_sql_that_repairs_it(pipelin
     assert (
         "EXEC [shop].sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'orders'" in done.stdout
     )
-    assert "USE [stock]; EXEC sys.sp_cdc_enable_db;" in done.stdout
+    assert "USE [stock]; EXEC sys.sp_cdc_enable_db;" in done.stdout, done.stdout
