@@ -47,7 +47,7 @@ FULL = define(
     OperatorNeeded,
     "the board of {pipeline} has more than a worker keeps of it, so some of it is passed over: {what}",
     hint="let nobody but the pipeline's own user write to topic {topic}; to see what is there:"
-    " kcat -b <kafka.bootstrap.servers> -C -t '{topic}' -e -q -f '%T %S %k\\n'",
+    " kcat -b <brokers> -C -t '{topic}' -e -q -f '%T %S %k\\n'",
 )
 
 

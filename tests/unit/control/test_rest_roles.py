@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from tests.unit.control.rest_users import SEES_VALUES, TOKENS, bearer, written
 from tests.unit.corpus.worker import Worker, exchange, request, working
-from wrackline.control.runtime.rest.access.roles import ROLES, VALUES, Role, check_role
+from wrackline.control.runtime.rest.access.roles import ROLES, VALUES, Role, check_role, route_of
 from wrackline.control.runtime.rest.server.endpoint import open_endpoint
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 
@@ -42,11 +42,9 @@ def test_the_check_comes_before_every_route(worker: Worker) -> None:
         assert calls[:1] == [check_role], f"{one.path} is not checked first"
 
 
-@pytest.mark.parametrize("route", ASKED)
-@pytest.mark.parametrize("role", TOKENS)
-def test_each_role_may_what_the_table_says(worker: Worker, route: str, role: str) -> None:
-    """A-ROLE-04."""
-    path = route.replace(":path", "").format(
+def asked_at(route: str) -> str:
+    """Return an address of a route."""
+    return route.replace(":path", "").format(
         name="shop",
         task="0",
         id="one",
@@ -61,6 +59,20 @@ def test_each_role_may_what_the_table_says(worker: Worker, route: str, role: str
         generation="0",
         instance="0",
     )
+
+
+@pytest.mark.parametrize("route", ASKED)
+def test_a_request_means_its_own_route_before_it_is_routed(route: str) -> None:
+    """A request is judged so before it is forwarded, and for the audit."""
+    method, path = asked_at(route).split()
+    assert route_of(method, path) == route
+
+
+@pytest.mark.parametrize("route", ASKED)
+@pytest.mark.parametrize("role", TOKENS)
+def test_each_role_may_what_the_table_says(worker: Worker, route: str, role: str) -> None:
+    """A-ROLE-04."""
+    path = asked_at(route)
     worker.crew.wished.clear()
     worker.desk.bodies.clear()
     body = b'{"type":"execute-snapshot","data":{"data-collections":["public.orders"]}}'

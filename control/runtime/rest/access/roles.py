@@ -211,7 +211,10 @@ VALUES: Final = frozenset(  # routes that show values of rows
     {"GET /connectors/{name}/tables/{table}/events", "GET /console/p/{name}/events"}
 )
 
-_PATHS: Final = tuple((route.split()[0], compile_path(route.split()[1])[0], route) for route in ROLES)
+_PATHS: Final = tuple(
+    (route.split()[0], compile_path(route.split()[1])[0], route)
+    for route in sorted(ROLES, key=lambda one: one.endswith("/{path:path}"))  # last: they take what is left
+)
 
 
 def route_of(method: str, path: str) -> str | None:
