@@ -24,7 +24,6 @@ from wrackline.control.runtime.group.config_records import (
     SLOTS,
     Change,
     Connector,
-    CoordinatorTerm,
     Sent,
     is_draft,
 )
@@ -380,6 +379,9 @@ class GroupConnectors:
             raise NOT_HEARD(name=name, seconds=PATIENCE)
 
     def _send(self, name: str, record: Callable[[Sent], Change]) -> Sent:
+        if not self._holds:
+            unknown = NO_COORDINATOR()
+            raise unknown
         self._read_own_term()
         _decided(name)
         self._last_sent = self._pen.send(record)
@@ -407,16 +409,15 @@ class GroupConnectors:
             lost = NO_COORDINATOR()
             raise lost
 
-    def _read_own_term(self) -> CoordinatorTerm:
-        """Return our term with the number that it was read with."""
-        ours = self._pen.office if self._holds else None
+    def _read_own_term(self) -> None:
+        """Wait until our term is read, and give it the number that it was read with."""
+        ours = self._pen.office
         if ours is not None and not ours.number:
             self._follower.wait_for(lambda: self._hands.office() == ours, PATIENCE)
             ours = self._pen.numbered(self._hands.office())
         if ours is None or not ours.number:
             unknown = NO_COORDINATOR()
             raise unknown
-        return ours
 
     def _restate(self) -> None:
         """Write again what a coordinator before us has overwritten late."""
@@ -436,6 +437,7 @@ class GroupConnectors:
                 office = self._hands.office()
                 if office is not None and office.worker != self.worker:
                     self._leave()  # another worker has it, though our slots have not changed yet
+                    continue
                 with suppress(WracklineError):  # the next look tries again
                     self._restate()
                     if time.monotonic() > tidy:
@@ -461,8 +463,8 @@ class GroupConnectors:
                 secret = "" if known is None else known.secret
                 self._pen.take(self.worker, self._url, users=self._users, secret=secret)
                 self._unread.clear()
-                self._holds = True
                 self._read_own_term()
+                self._holds = True
         except WracklineError as error:
             self._tell(error)
             self._stop.wait(_AGAIN)
