@@ -99,7 +99,7 @@ def _in_thread(call: Callable[[], T]) -> Future[T]:
     def run() -> None:
         try:
             future.set_result(call())
-        except BaseException as error:  # noqa: BLE001 - whoever takes the result gets it
+        except BaseException as error:  # noqa: BLE001 - the result raises it
             future.set_exception(error)
 
     Thread(target=run, name="signals", daemon=True).start()

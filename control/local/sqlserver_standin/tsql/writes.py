@@ -84,7 +84,7 @@ def _change(statement: Change, session: Writer, table: ModelTable, one: ModelTra
     if statement.where is None:
         found = one.own_rows(table)
     else:
-        base_table(session, session.database, statement.table)  # whoever looks for rows reads them
+        base_table(session, session.database, statement.table)  # to find rows is to read them
         bounds = KeyBounds(scope, [table.place(name) for name in table.key], compiler)
         near = one.own_rows(table, bounds.low(statement.where), bounds.high(statement.where))
         fits = compiler.condition(statement.where)
