@@ -6,6 +6,7 @@ In: a table that says it is ours.  Out: nothing of it, and no empty folder where
 from collections.abc import Callable
 from functools import partial
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
 from pyspark.sql import SparkSession
 
 from wrackline.consumers.lake.table_format import LakeTable
@@ -18,6 +19,13 @@ KEEPS_FILES = define(
     "{target} is not dropped: gc.enabled is false there, so others may need its files",
     hint="if they do not: ALTER TABLE {target} SET TBLPROPERTIES ('gc.enabled' = 'true'); if they do: {drop}",
 )
+KEEPS_ALL = define(
+    "iceberg.deletes_refused",
+    OperatorNeeded,
+    "{target} is not dropped, because the role may delete nothing in {place}: {why}",
+    hint="let it delete there, on S3 by s3:DeleteObject for the bucket's objects, and repeat the command",
+)
+_TRIED = "wrackline-deletes"  # a file without content
 _WITH_FOLDERS = ("file:", "hdfs:", "viewfs:")  # elsewhere a folder without files does not exist
 
 
@@ -32,8 +40,25 @@ def _drop(session: SparkSession, name: str) -> None:
     """Drop the table with its files; folders that the catalogue leaves behind them go too."""
     told = session.sql(f"DESCRIBE TABLE EXTENDED {name}").where("col_name = 'Location'").collect()
     place = told[-1]["data_type"]  # a column of that name comes before
+    _delete_one(session, name, place)
     session.sql(f"DROP TABLE {name} PURGE")
     if place.startswith(_WITH_FOLDERS):
         folder = folders.folder(session, place)
         if folder is not None and folder.holds_no_file():
             folder.remove()
+
+
+def _delete_one(session: SparkSession, name: str, place: str) -> None:
+    """Write a file and delete it: Iceberg drops a table whose files it can't delete, and only logs which."""
+    java = getattr(session, "_jsparkSession", None)
+    if java is None:  # a session of Spark Connect reaches no files
+        return
+    spark = session._jvm.org.apache.iceberg.spark  # type: ignore[union-attr]  # noqa: SLF001 - PySpark has no other way
+    table = spark.Spark3Util.loadIcebergTable(java, name)
+    files, path = table.io(), table.locationProvider().newDataLocation(_TRIED)
+    try:
+        files.newOutputFile(path).createOrOverwrite().close()
+        files.deleteFile(path)
+    except Py4JJavaError as exc:  # its text may hold the store's settings
+        why = exc.java_exception.getClass().getSimpleName()
+        raise KEEPS_ALL(target=name, place=place, why=why) from None

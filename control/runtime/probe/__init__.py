@@ -1,7 +1,7 @@
 """An assessment that tries it: each server does once what the pipeline would ask of it.
 
 In: a pipeline's settings, and the findings of the check.  Out: one plain document.  Nothing is left behind;
-what a run that was killed has left is removed by a run an hour later.
+what a run that was killed, or could not drop its table, has left is removed by a run an hour later.
 
     assess           all of it, as one document; also in a child process for REST
     pipeline_trials  the trials of one pipeline, in order

@@ -6,7 +6,7 @@
 
 The topic and the transactional id are this assessment's own, so nobody else is fenced.  The topic has the
 time at which a broker took each record, which shows its clock.  It stays until the end, because its name says
-to a later assessment what this one may have left elsewhere if it was killed.
+to a later assessment what this one may have left elsewhere.
 """
 
 import os
@@ -118,11 +118,11 @@ class KafkaTrial:
         self._read_back(sent)
         return {"seconds": seconds, "replicas": self.replicas, "recordBytes": len(sent)}
 
-    def end(self, *, others: bool) -> None:
-        """Delete the topic; with `others` also those of assessments that were killed."""
+    def end(self, *, own: bool, others: bool) -> None:
+        """Delete the own topic, and those of other assessments that were killed or left something."""
         stamps = self.left if others else ()
-        own = [self.topic] if self._is_made else []
-        topics = [*own, *(f"{self._before}{stamp}" for stamp in stamps)]
+        ours = [self.topic] if own and self._is_made else []
+        topics = [*ours, *(f"{self._before}{stamp}" for stamp in stamps)]
         if topics:
             delete_topics(AdminClient(self._client.admin()), topics, time.monotonic, time.sleep)
 

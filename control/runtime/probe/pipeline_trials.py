@@ -54,6 +54,7 @@ class PipelineTrials:
         self._rows = RowsTrial(FirstReads.of(values))
         self._stamp = trial_stamp(time.time(), random.getrandbits(32))
         self._kafka = KafkaTrial(values, self._stamp, lambda: self._rows.widest)
+        self._target: TargetTrial | None = None
 
     def findings(self) -> Iterator[Finding]:
         """Return what the trials found."""
@@ -72,11 +73,11 @@ class PipelineTrials:
             self.end()
 
     def end(self) -> None:
-        """Delete the topic; also those of assessments that were killed, once nothing else of them is left."""
+        """Delete the topic once nothing else is left; also those of assessments that were killed."""
         passed = {one.id for one in self.results if one.ok}
         wanted = {"transaction", "versions", *(["merge"] if self._pipeline.target else [])}
         try:
-            self._kafka.end(others=wanted <= passed)
+            self._kafka.end(own=self._target is None or not self._target.is_left, others=wanted <= passed)
         except WracklineError as error:
             self._more.append(start_error_finding(self._name, error))
 
@@ -116,9 +117,9 @@ class PipelineTrials:
             self._more += check_target(self._pipeline, topics)
             return
         tables = list(map(table_of, topics))
-        target = TargetTrial(self._values, self._pipeline.target, tables, self._stamp, self._kafka.left)
-        self._try(target.trial())
-        self._more += target.findings
+        self._target = TargetTrial(self._values, self._pipeline.target, tables, self._stamp, self._kafka.left)
+        self._try(self._target.trial())
+        self._more += self._target.findings
 
     def _reckon(self, replicas: int) -> Forecast:
         self.forecast = forecast(self._sizes, self._rows.measured, self._pace, replicas)

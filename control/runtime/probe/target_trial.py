@@ -50,6 +50,7 @@ class TargetTrial:
         """
         self._values, self._kind, self._tables = values, kind, tables
         self.findings: list[Finding] = []  # what the target finds when it looks at itself
+        self.is_left = False  # the trial's table, because it could not be dropped
         beside = tables[0] if tables else TableId("wrackline", "wrackline", "")
         name = hashlib.sha256(values.text("name").encode()).hexdigest()[:16]
         self.table, *self._left = (
@@ -70,10 +71,12 @@ class TargetTrial:
                 return {"tried": "no: this target can't drop a table"}
             for table in self._left:
                 target.drop(table)
+            self.is_left = True
             try:
                 return self._merge(spark, target)
             finally:
                 target.drop(self.table)
+                self.is_left = False
 
     def _merge(self, spark: "SparkSession", target: SparkTarget) -> Measures:
         first, second = (self._plan(target, columns, end) for columns, end in _STEPS)

@@ -3,16 +3,20 @@
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 from urllib.request import urlopen
 
 import orjson
 import pytest
 
 from tests.fixtures.prepared import run_command
-from tests.integration.assess.world import AssessWorld, PgAssessWorld, WithTarget, mysql_world
+from tests.integration.assess.world import (
+    AssessWorld,
+    PgAssessWorld,
+    WithTarget,
+    assess_later,
+    mysql_world,
+)
 from tests.integration.mysql.world import rows_of
 from tests.integration.running.world import wait_until
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
@@ -25,22 +29,6 @@ pytestmark = pytest.mark.servers
 def assess(world: AssessWorld, kill: str = "") -> subprocess.CompletedProcess[str]:
     armed = {failpoints.VARIABLE: f"{kill}=kill"} if kill else {}
     return run_command(["assess", str(world.file()), "--probe", "--json"], env={**os.environ, **armed})
-
-
-LATER = """
-import sys
-from wrackline.producers.contract import trials
-trials.LEFT_S = -60  # nothing waits for an hour
-from wrackline.control.cli.command_line import main
-main(sys.argv[1:])
-"""
-
-
-def assess_later(world: AssessWorld) -> dict[str, Any]:
-    """Assess it as it would be done an hour later."""
-    command = [sys.executable, "-c", LATER, "assess", str(world.file()), "--probe", "--json"]
-    done: dict[str, Any] = orjson.loads(subprocess.run(command, capture_output=True, check=False).stdout)
-    return done
 
 
 def subjects(registry: SchemaRegistry, name: str) -> set[str]:

@@ -1,10 +1,14 @@
 """A good pipeline of a role with no more rights than it needs, into which a test plants one fault."""
 
-from collections.abc import Iterator, Sequence
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import orjson
 import psycopg
 from confluent_kafka.admin import AdminClient
 from psycopg import sql
@@ -33,6 +37,15 @@ GOOD = (
     "GRANT SELECT ON orders TO {role}",
     "CREATE PUBLICATION {role} FOR TABLE orders WITH (publish_via_partition_root = true)",
 )
+
+
+LATER = """
+import sys
+from wrackline.producers.contract import trials
+trials.LEFT_S = -60  # nothing waits for an hour
+from wrackline.control.cli.command_line import main
+main(sys.argv[1:])
+"""
 
 
 @dataclass
@@ -83,6 +96,14 @@ class AssessWorld:
                     server.mend(Secret(self.admin), statement)
         finally:
             source.close()
+
+
+def assess_later(world: AssessWorld, env: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Assess it as it would be done an hour later."""
+    command = [sys.executable, "-c", LATER, "assess", str(world.file()), "--probe", "--json"]
+    said = subprocess.run(command, capture_output=True, check=False, env=env)
+    done: dict[str, Any] = orjson.loads(said.stdout)
+    return done
 
 
 def _toml(value: str) -> str:
