@@ -74,7 +74,7 @@ class Supervisor:
 
         With `stays` it waits for wishes when all tasks have ended.  A process with more memory is ended.
         """
-        self._most_memory, self._weighed = most_memory, 0.0
+        self._most_memory, self._weighed, self._looked = most_memory, 0.0, 0.0
         self._begins, self._listener = dict(tasks), listener
         self._for_somebody, self._must_stop, self._stays, self._clock = for_somebody, must_stop, stays, clock
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -188,7 +188,7 @@ class Supervisor:
             return
         self._children[task] = child
         for descriptor in child.descriptors:
-            self._selector.register(descriptor, selectors.EVENT_READ)
+            self._selector.register(descriptor, selectors.EVENT_READ, task)
         self._change(task, status.at(TaskState.STARTING, now))
 
     def _end_what_is_too_large(self) -> None:
@@ -204,11 +204,19 @@ class Supervisor:
                 child.kill()
 
     def _hear(self, patience: float) -> None:
-        if self._children:
-            self._selector.select(patience)
-        else:
+        """Take what the children say that speak, and now and then look at all of them.
+
+        Its descriptors show a child's end, unless processes that it began hold them.
+        """
+        if not self._children:
             time.sleep(patience)
-        for task, child in tuple(self._children.items()):
+            return
+        speak = dict.fromkeys(key.data for key, _ in self._selector.select(patience))
+        now = self._clock()
+        if not speak or now >= self._looked + _LOOK:
+            speak, self._looked = dict.fromkeys(self._children), now
+        for task in speak:
+            child = self._children[task]
             code = child.exit_code  # first: what it said before its end is all there
             self._take(task, child)
             if code is not None:

@@ -1,5 +1,6 @@
 """A worker and its children, without any server: what is heard, what is begun again, which outlives which."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -283,6 +284,27 @@ def running_with(
     running = Thread(target=supervisor.run)
     running.start()
     return supervisor, running
+
+
+def test_an_end_is_noticed_while_its_own_child_holds_its_output_and_another_task_talks(over: Event) -> None:
+    class Hearing(Heard):
+        holder = 0
+
+        def output(self, task: str, line: str) -> None:
+            if task == "leaves":
+                self.holder = int(line)
+
+    leaves = "import subprocess; print(subprocess.Popen(['sleep', '600'], close_fds=False).pid)"
+    talks = "import time\nwhile True:\n    print('here', flush=True)\n    time.sleep(0.001)"
+    tasks = {name: way([sys.executable, "-c", does]) for name, does in (("talks", talks), ("leaves", leaves))}
+    listener = Hearing()
+    _, running = running_with(listener, over, tasks)
+    try:
+        until(lambda: ("leaves", "RESTARTING") in listener.states)
+    finally:
+        over.set()
+        running.join(60)
+        os.kill(listener.holder, signal.SIGKILL)
 
 
 HELD_WELL = way([sys.executable, "-c", HELD.format(before="")])
