@@ -15,7 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from wrackline.control.console.routing.console_routes import routes as console
+from wrackline.control.console.page_frame import PageFrame
+from wrackline.control.console.routing import console_routes
 from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.board.board_summary import summarise
@@ -25,6 +26,7 @@ from wrackline.control.runtime.ground.times import FIGURES_S, now_ms, until_step
 from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.drafts import DraftAccess
+from wrackline.control.runtime.rest.server.app import MoreRoutes
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
@@ -71,10 +73,11 @@ def served(
         boards.follow(name, one.good())
         for key in (name, f"{name}:target"):
             connectors.stands(key, ConnectorState(TaskState.RUNNING))
-    pages = console(connectors, views, _no_drafts(connectors))
+    pages = PageFrame(connectors, views)
+    more = MoreRoutes([console_routes.routes(pages, _no_drafts(connectors))], pages.no_page)
     reports = RestReports(_say, _say, tuple)
     with (
-        serve_rest(connectors, {}, views, RestSettings(port), reports, more=[pages]) as door,
+        serve_rest(connectors, {}, views, RestSettings(port), reports, more=more) as door,
         following(views),
     ):
         connectors.worker = door.worker

@@ -187,6 +187,10 @@ class PageFrame:
             return self.trouble(request, name, error)
         return self.page(request, "trouble.html", status or 409, name="Not done", error=error.document())
 
+    def no_page(self, request: Request, status: int) -> Response:
+        """Say that there is no page at an address."""
+        return self.page(request, "no_page.html", status)
+
     def trouble(self, request: Request, name: str, error: WracklineError) -> Response:
         """Say that a pipeline can't be shown, and why."""
         status = 404 if name not in self.crew.names() else 409

@@ -14,12 +14,9 @@ from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK, RestSe
 from wrackline.control.runtime.worker.worker import work
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fastapi import APIRouter
-
     from wrackline.control.runtime.rest.model.connectors import Connectors
     from wrackline.control.runtime.rest.model.drafts import DraftAccess
+    from wrackline.control.runtime.rest.server.app import MoreRoutes
     from wrackline.control.runtime.worker.pipeline_views import WorkerViews
 
 Files = Annotated[list[Path] | None, typer.Argument(metavar="pipeline.toml", help="The pipelines' files.")]
@@ -89,14 +86,16 @@ def worker(  # noqa: PLR0913 - each is a flag
         raise typer.Exit(code)
 
 
-def _pages(crew: "Connectors", views: "WorkerViews", drafts: "DraftAccess") -> "Sequence[APIRouter]":
+def _pages(crew: "Connectors", views: "WorkerViews", drafts: "DraftAccess") -> "MoreRoutes":
     # here, because a worker that does not listen must not wait for them to load
+    from wrackline.control.console.page_frame import PageFrame  # noqa: PLC0415
     from wrackline.control.console.routing import console_routes  # noqa: PLC0415
     from wrackline.control.plane import draft_routes  # noqa: PLC0415
     from wrackline.control.plane.draft_service import DraftService  # noqa: PLC0415
+    from wrackline.control.runtime.rest.server.app import MoreRoutes  # noqa: PLC0415
 
-    service = DraftService(drafts)
-    return console_routes.routes(crew, views, service), draft_routes.routes(service)
+    pages, service = PageFrame(crew, views), DraftService(drafts)
+    return MoreRoutes((console_routes.routes(pages, service), draft_routes.routes(service)), pages.no_page)
 
 
 def _take_part(file: Path, log: Log, rest: RestSettings, most_memory: int) -> int:

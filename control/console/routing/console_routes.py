@@ -10,7 +10,7 @@
     GET  /console/static/{file}
     and those of login_routes.py, bulk_routes.py, and of the rooms of screens
 
-In: the connectors and the views of a worker.  Out: routes.
+In: the frame of a worker's pages.  Out: routes.
 """
 
 from mimetypes import guess_type
@@ -20,7 +20,6 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.responses import HTMLResponse, RedirectResponse
-from starlette.routing import Match, Route
 
 from wrackline.control.console.access.page_route import check_form, page_route
 from wrackline.control.console.errors.errors_routes import add_errors
@@ -46,10 +45,8 @@ from wrackline.control.console.table_page import table_page
 from wrackline.control.console.workers.workers_routes import add_workers
 from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.ground.times import now_ms
-from wrackline.control.runtime.rest.model.connectors import Connectors
 from wrackline.control.runtime.rest.routes.connector_routes import restart_connector
 from wrackline.control.runtime.rest.routes.table_routes import user_of
-from wrackline.control.runtime.worker.pipeline_views import WorkerViews
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.redaction import shown_name
@@ -68,9 +65,8 @@ _HALF_VERBS: Final = ("pause", "resume", "restart")
 _TABLE_VERBS: Final = tuple(wish.value for wish in TableWish)
 
 
-def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRouter:
+def routes(pages: PageFrame, drafts: DraftService) -> APIRouter:
     """Make the routes."""
-    pages = PageFrame(crew, views)
     made = APIRouter(
         prefix="/console",
         default_response_class=HTMLResponse,
@@ -83,8 +79,8 @@ def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRou
     add_letters(made, pages)
     add_shapes(made, pages)
     _add_pages(made, pages)
-    _add_actions(made, crew, pages)
-    _add_half_actions(made, crew, pages)
+    _add_actions(made, pages)
+    _add_half_actions(made, pages)
     add_bulk(made, pages)
     add_rows(made, pages)
     add_log(made, pages)
@@ -97,7 +93,6 @@ def routes(crew: Connectors, views: WorkerViews, drafts: DraftService) -> APIRou
     add_make(made, shared)
     add_asking(made, shared)
     _add_static(made)
-    _add_missing(made, pages)  # last: it answers what no other route does
     return made
 
 
@@ -111,24 +106,6 @@ def _add_static(made: APIRouter) -> None:
         kind = guess_type(known.name)[0] or "text/plain"
         # a new version of the product has new addresses: templates/base.html names the version
         return Response(known.read_bytes(), 200, {"Cache-Control": "max-age=86400"}, kind)
-
-
-def _add_missing(made: APIRouter, pages: PageFrame) -> None:
-    known = [one for one in made.routes if isinstance(one, Route)]
-
-    @made.api_route("/{path:path}", methods=["GET", "POST"], include_in_schema=False)
-    def missing(request: Request) -> Response:
-        """Say that there is no such page."""
-        asked: str = request.scope["raw_path"].decode("latin-1")
-        if asked.endswith("/"):  # of a page's address with a / too many
-            query: str = request.scope["query_string"].decode("latin-1")
-            return RedirectResponse(f"{asked.rstrip('/')}?{query}".rstrip("?"), 307)
-        partly = [one for one in known if one.matches(request.scope)[0] is Match.PARTIAL]
-        methods = sorted({method for one in partly for method in one.methods or ()})
-        answer = pages.page(request, "no_page.html", 405 if methods else 404)
-        if methods:
-            answer.headers["allow"] = ", ".join(methods)
-        return answer
 
 
 def _add_pages(made: APIRouter, pages: PageFrame) -> None:
@@ -183,7 +160,9 @@ def _add_pages(made: APIRouter, pages: PageFrame) -> None:
         return pages.page_of(request, version, "table.html", page=shown)
 
 
-def _add_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:
+def _add_actions(made: APIRouter, pages: PageFrame) -> None:
+    crew = pages.crew
+
     @made.post("/p/{name}/do/{verb}")
     def act(request: Request, name: str, verb: str) -> Response:
         """Do what is wished, and show the pipeline again."""
@@ -215,7 +194,9 @@ def _add_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:
         return answer
 
 
-def _add_half_actions(made: APIRouter, crew: Connectors, pages: PageFrame) -> None:
+def _add_half_actions(made: APIRouter, pages: PageFrame) -> None:
+    crew = pages.crew
+
     @made.post("/p/{name}/tasks/{task}/do/{verb}")
     def act_on_half(request: Request, name: str, task: int, verb: str) -> Response:
         """Pause, resume or restart one half or one task of it, and show the pipeline again."""

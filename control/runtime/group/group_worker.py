@@ -137,7 +137,7 @@ def join_group(
         looks = WorkerViews(crew, boards, *ways, notifier)
         asks = _GroupRequests(crew, tell)
         access = _draft_access(nursery, group, crew, hands)
-        more = () if pages is None else pages(crew, looks, access)
+        more = None if pages is None else pages(crew, looks, access)
         put = opened.enter_context(
             open_trail(group.client, topics.audit, _AUDIT_DAYS, inf)
         )  # no write hides another

@@ -12,7 +12,7 @@ for requests by REST.
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial, reduce
 from pathlib import Path
@@ -54,10 +54,11 @@ if TYPE_CHECKING:
 
     from wrackline.control.runtime.rest.model.connectors import Connectors, WritableConnectors
     from wrackline.control.runtime.rest.routes.request_routes import RequestsService
+    from wrackline.control.runtime.rest.server.app import MoreRoutes
     from wrackline.control.runtime.rest.server.endpoint import RestEndpoint
 
 Tell = Callable[[WracklineError], None]
-MakePages = Callable[["Connectors", WorkerViews, DraftAccess], "Sequence[APIRouter]"]
+MakePages = Callable[["Connectors", WorkerViews, DraftAccess], "MoreRoutes"]
 
 SAME_NAME = define(
     "worker.same_name",
@@ -132,7 +133,7 @@ def work(
                 notifier,
             )
             drafts = _draft_access(next(iter(pipelines)).absolute().parent, crew, nursery)
-            more = () if pages is None else pages(crew, looks, drafts)
+            more = None if pages is None else pages(crew, looks, drafts)
             kept: deque[bytes] = deque(maxlen=_WRITES)
             reports = telling.reports(lambda entry: kept.append(orjson.dumps(entry)), lambda: tuple(kept))
             door = opened.enter_context(serve_rest(crew, desks, looks, rest, reports, more=more))
@@ -157,7 +158,7 @@ def serve_rest(
     rest: RestSettings,
     reports: RestReports,
     group: "WritableConnectors | None" = None,
-    more: "Sequence[APIRouter]" = (),
+    more: "MoreRoutes | None" = None,
 ) -> "Iterator[RestEndpoint]":
     """Answer by REST; `group` makes a group's connectors; `more` are the console and the control plane."""
     # here, so that a worker that does not listen does not wait for a web framework to load
@@ -202,7 +203,7 @@ def serve_rest(
         audit_routes.routes(reports.entries),
         context_routes.routes(crew, looks, group),
         app_routes.routes(crew, group),
-        *more,
+        *(more.routes if more else ()),
     )
     within = [
         Middleware(Once, answers=group or AnswersInMemory(), tell=reports.tell),
@@ -211,7 +212,8 @@ def serve_rest(
     if group is not None:
         within.insert(0, Middleware(Forward, elsewhere=group.elsewhere, tls=client_tls(rest)))
     cluster = None if group is None else group.cluster
-    with open_endpoint(rest, routes, reports.tell, within, cluster=cluster, shared=group) as door:
+    no_page = more.no_page if more else None
+    with open_endpoint(rest, routes, reports.tell, within, cluster, group, no_page) as door:
         yield door
 
 

@@ -1,6 +1,6 @@
 """What somebody does at a page in a real browser: types, and presses buttons."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -27,5 +27,9 @@ def press(driver: Any, label: str) -> None:
     """Press the button of this label, and wait for the next page."""
     page = driver.find_element("tag name", "html")
     driver.find_element("xpath", f"//button[normalize-space()={label!r}]").click()
-    # while the page goes, the driver may lose it in ways of its own
-    WebDriverWait(driver, PATIENCE, ignored_exceptions=[WebDriverException]).until(staleness_of(page))
+    wait_for(driver, staleness_of(page))
+
+
+def wait_for(driver: Any, holds: Callable[[Any], bool], patience: float = PATIENCE) -> None:
+    """Wait until it holds; while a page goes, the driver may lose it in ways of its own."""
+    WebDriverWait(driver, patience, ignored_exceptions=[WebDriverException]).until(holds)

@@ -15,6 +15,7 @@ from tests.fakes.drafts import MadeAnswers, made_access
 from tests.unit.console import made_errors, made_events, made_letters, made_lines, made_shapes
 from tests.unit.console.made_maps import learn
 from wrackline.control.console.errors.errors_past import Counts
+from wrackline.control.console.page_frame import PageFrame
 from wrackline.control.console.routing import console_routes
 from wrackline.control.plane.draft_service import DraftService
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
@@ -395,6 +396,9 @@ def served(
     checking = partial(check, plugins=Installed(), resolve=Resolver(Allowed(), {"WRACKLINE_DB": "made"}))
     with TemporaryDirectory() as folder:
         access, crew.answers = made_access(Path(folder) / "drafts", crew.names, checking)
-        routes = [console_routes.routes(crew, views, DraftService(access))]  # type: ignore[arg-type]  # all it uses
-        with open_endpoint(settings or RestSettings(0), routes, print, **more) as endpoint:
+        pages = PageFrame(crew, views)  # type: ignore[arg-type]  # all it uses
+        routes = [console_routes.routes(pages, DraftService(access))]
+        with open_endpoint(
+            settings or RestSettings(0), routes, print, no_page=pages.no_page, **more
+        ) as endpoint:
             yield endpoint

@@ -9,7 +9,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+import requests
 
+from bench.ours.boards import HandedBoards
+from bench.ours.boards import served as served_by_a_worker
 from tests.unit.console.made import (
     HOSTILE,
     RUNS,
@@ -42,6 +45,8 @@ PAGES = ["/p/shop/logs", "/p/shop/logs?live=on", "/p/shop/rewind", "/p/shop/sett
          "/", "/?state=failed", "/?q=shop", "/p/shop", "/p/shop?tone=busy", "/p/shop?q=orders&page=9",
          "/p/billing", "/p/archive", "/p/warehouse", "/p/new-one", "/p/stock", "/p/shop/t/shop.public.orders",
          "/p/billing/t/billing.public.invoices", "/p/shop/settings"]  # fmt: skip
+
+SAFE = {name.lower(): text for name, text in HEADERS.items()}.items()
 
 
 class Page(HTMLParser):
@@ -92,9 +97,7 @@ def test_every_page_renders_and_runs_nothing_of_its_own(door: RestEndpoint, path
     """A-CONSOLE-01."""
     status, headers, html = asked(door, "GET", path)
     assert status == 200
-    assert {name.lower(): value for name, value in headers.items()}.items() >= {
-        name.lower(): value for name, value in HEADERS.items()
-    }.items()
+    assert headers.items() >= SAFE
     page = Page(html)
     for tag, attributes in page.elements:
         assert not any(name.startswith("on") or name == "style" for name in attributes), (tag, attributes)
@@ -104,8 +107,11 @@ def test_every_page_renders_and_runs_nothing_of_its_own(door: RestEndpoint, path
     assert len(ids) == len(set(ids)), "an id is there once, or renewing mixes rows up"
 
 
-def test_the_list_shows_the_worst_first_and_why(door: RestEndpoint) -> None:
-    _, _, html = asked(door, "GET", "/")
+def test_the_list_shows_the_worst_first_and_why() -> None:
+    with served(*crowd()) as door:  # its own: boards that nobody reports on are silent after a while
+        _, _, html = asked(door, "GET", "/")
+        _, _, silent = asked(door, "GET", "/?state=silent")
+        _, _, other = asked(door, "GET", "/?q=no%20such")
     names = re.findall(r'<tr id="row-([^"]+)"', html)
     assert (names[0], set(names)) == (
         "billing", {"billing", "shop", "archive", "stock", "new-one", "warehouse"},
@@ -114,10 +120,8 @@ def test_the_list_shows_the_worst_first_and_why(door: RestEndpoint) -> None:
     assert "replication slot wrackline_billing is lost" in text
     assert "lost in 2 h" in text
     assert re.search(r"1 silent", text)
-    _, _, html = asked(door, "GET", "/?state=silent")
-    assert re.findall(r'<tr id="row-([^"]+)"', html) == ["stock"]
-    _, _, html = asked(door, "GET", "/?q=no%20such")
-    assert "No pipeline matches" in html
+    assert re.findall(r'<tr id="row-([^"]+)"', silent) == ["stock"]
+    assert "No pipeline matches" in other
 
 
 def test_a_pipeline_says_what_needs_somebody_and_what_to_do(door: RestEndpoint) -> None:
@@ -283,20 +287,47 @@ def test_an_address_that_is_of_no_page_is_said_in_a_page(door: RestEndpoint, met
     assert ("a", {"href": "/console/"}) in page.elements
     assert "<img src=x" not in html
     assert '"><img>' not in html
+    assert headers.items() >= SAFE
     part = asked(door, method, path, {"HX-Request": "true"})
     assert (part[0], part[2][:5]) == (404, "<main")
 
 
-def test_a_button_is_no_page(door: RestEndpoint) -> None:
-    status, headers, html = asked(door, "GET", "/p/shop/do/pause")
-    assert (status, headers["allow"]) == (405, "POST")
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"), [("GET", "/p/shop/do/pause", "POST"), ("PUT", "/p/shop", "GET")]
+)
+def test_an_address_with_another_method_is_no_page(
+    door: RestEndpoint, method: str, path: str, allowed: str
+) -> None:
+    status, headers, html = asked(door, method, path)
+    assert (status, headers["allow"]) == (405, allowed)
+    assert headers.items() >= SAFE
     assert "There is no page at this address." in Page(html).text
 
 
-def test_a_slash_too_many_leads_to_the_page(door: RestEndpoint) -> None:
-    status, headers, _ = asked(door, "GET", "/p/shop/?q=a%26b")
-    assert (status, headers["location"]) == (307, "/console/p/shop?q=a%26b")
-    assert asked(door, "GET", "//")[1]["location"] == "/console"
+def test_a_worker_says_it_in_a_page_too() -> None:
+    with served_by_a_worker({}, HandedBoards(), 0) as (url, _):
+        answer = requests.get(f"{url}/console/nothing", timeout=30)
+    assert (answer.status_code, "There is no page at this address." in answer.text) == (404, True)
+
+
+def test_what_is_beside_the_console_is_answered_to_programs(door: RestEndpoint) -> None:
+    for method, path, status in (("GET", "/consoles", 404), ("POST", "/health", 405)):
+        answer = requests.request(method, f"http://127.0.0.1:{door.port}{path}", timeout=30)
+        assert (answer.status_code, answer.json()["error_code"]) == (status, status)
+
+
+@pytest.mark.parametrize(
+    ("path", "to"),
+    [
+        ("/p/shop/?q=a%26b", "/console/p/shop?q=a%26b"),
+        ("//", "/console"),
+        ("/p/a%3Fb%25%C3%A4//", "/console/p/a%3Fb%25%C3%A4"),
+    ],
+)
+def test_a_slash_too_many_leads_to_the_page(door: RestEndpoint, path: str, to: str) -> None:
+    status, headers, _ = asked(door, "GET", path)
+    assert (status, headers["location"]) == (307, to)
+    assert asked(door, "GET", "/nothing/")[0] == 404
 
 
 @pytest.mark.parametrize("path", ["/p/shop?page=0", "/?done=x", "/p/shop/rewind?to=" + "x" * 101])

@@ -49,7 +49,6 @@ def asked_at(route: str) -> str:
         task="0",
         id="one",
         file="console.css",
-        path="nothing",
         table="shop.public.orders",
         code="pg.slot_lost",
         verb="pause",
@@ -95,11 +94,7 @@ def test_what_each_role_may_is_this() -> None:
     """A-ROLE-05."""
     by_role = {role: {route for route, needed in ROLES.items() if needed is role} for role in Role}
     of_the_login = {"GET /console/login", "POST /console/login", "GET /console/static/{file}"}
-    changes_nothing = {
-        "POST /console/logout",
-        "POST /console/{path:path}",  # of no page
-        "POST /v1/contexts/{ns}/getState",
-    }
+    changes_nothing = {"POST /console/logout", "POST /v1/contexts/{ns}/getState"}
     assert by_role[Role.OPEN] == {
         "GET /health",
         "GET /v1/health",

@@ -7,15 +7,18 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from confluent_kafka import Producer
 
 from wrackline.control.runtime.group import config_records
 from wrackline.control.runtime.group.config_records import Change, Connector, CoordinatorTerm, Sent
+from wrackline.control.runtime.group.coordinator_writer import CoordinatorWriter
 from wrackline.control.runtime.group.group_connectors import GroupConnectors
 from wrackline.control.runtime.group.worker_tasks import WorkerTasks
 from wrackline.control.runtime.logs.lines import log_through
 from wrackline.control.runtime.worker.worker_log import WorkerLog
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.producers.connect.supervisor import Supervisor
+from wrackline.producers.kafka.client import Client
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.topic_names import internal_topics
 
@@ -156,3 +159,12 @@ def test_who_has_not_read_its_own_term_decides_nothing() -> None:
     with pytest.raises(WracklineError) as raised:
         topic.crew.wish("a", PAUSE)
     assert raised.value.code == "rest.no_coordinator"
+
+
+def test_wishes_whose_reports_nobody_takes_do_not_fill_the_clients_memory() -> None:
+    sender = Producer({"bootstrap.servers": "127.0.0.1:1", "queue.buffering.max.messages": 1, "log_level": 0})
+    writer = CoordinatorWriter(Client({}), "g")
+    writer._sender, writer.office = sender, CoordinatorTerm("a", "http://a", "t1")
+    for nth in range(1, 4):
+        assert writer.send(lambda _: (b"a", b"paused")).nth == nth
+        sender.purge()  # it ends here, and its report waits until somebody takes it

@@ -23,6 +23,7 @@ from tests.fakes.drafts import made_access
 from tests.fakes.group import PAST, FakeGroup
 from tests.unit.console.made import MadeViews, busy
 from tests.unit.corpus.cases import CANARY
+from wrackline.control.console.page_frame import PageFrame
 from wrackline.control.console.routing import console_routes
 from wrackline.control.plane import draft_routes
 from wrackline.control.plane.draft_service import DraftService
@@ -238,9 +239,9 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
     with TemporaryDirectory() as folder:
         drafts = DraftService(made_access(Path(folder) / "drafts", crew.names, checking)[0])
         drafts.put("shop", {"config": DRAFT}, "ann")
-        pages = console_routes.routes(crew, views, drafts)  # type: ignore[arg-type]  # all it uses
-        made = (*routes, pages, draft_routes.routes(drafts))
-        with open_endpoint(rest, made, tell=told.append, within=kept) as door:
+        pages = PageFrame(crew, views)  # type: ignore[arg-type]  # all it uses
+        made = (*routes, console_routes.routes(pages, drafts), draft_routes.routes(drafts))
+        with open_endpoint(rest, made, tell=told.append, within=kept, no_page=pages.no_page) as door:
             yield Worker(door.port, door.application, crew, desk, told)
 
 

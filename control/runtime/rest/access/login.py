@@ -123,7 +123,7 @@ class Login:
                 scope["user"] = await self._identify(scope)
             except WracklineError as error:
                 refused = (
-                    _to_login(scope) if error.code == NEEDED.code and _is_page(scope) else _refusal(error)
+                    _to_login(scope) if error.code == NEEDED.code and is_page(scope) else _refusal(error)
                 )
                 await refused(scope, receive, send)
                 return
@@ -137,7 +137,7 @@ class Login:
         users, headers = self._file(), Headers(scope=scope)
         given = read_credentials(headers)
         if given is None:
-            session = self.sessions.read(headers.get("cookie", ""), users) if _is_page(scope) else None
+            session = self.sessions.read(headers.get("cookie", ""), users) if is_page(scope) else None
             if session is None:
                 needed = NEEDED()
                 raise needed
@@ -289,7 +289,8 @@ def _is_open(method: str, path: str) -> bool:
     return route is not None and ROLES[route] is Role.OPEN
 
 
-def _is_page(scope: Scope) -> bool:
+def is_page(scope: Scope) -> bool:
+    """Whether a request is for a page of the console, so somebody at a browser reads the answer."""
     path: str = scope["path"]
     return path == PAGES or path.startswith(f"{PAGES}/")
 

@@ -133,8 +133,6 @@ _TABLE: Final = {
         "GET /console/p/{name}/tables/{table}/shapes",
         "GET /console/error/{code}",
         "GET /console/new",
-        "GET /console/{path:path}",  # of no page
-        "POST /console/{path:path}",
         "GET /console/draft/{id}/step/{step}",
         "GET /console/draft/{id}/start",
         "GET /v1/contexts/{ns}/drafts",
@@ -211,10 +209,7 @@ VALUES: Final = frozenset(  # routes that show values of rows
     {"GET /connectors/{name}/tables/{table}/events", "GET /console/p/{name}/events"}
 )
 
-_PATHS: Final = tuple(
-    (route.split()[0], compile_path(route.split()[1])[0], route)
-    for route in sorted(ROLES, key=lambda one: one.endswith("/{path:path}"))  # last: they take what is left
-)
+_PATHS: Final = tuple((route.split()[0], compile_path(route.split()[1])[0], route) for route in ROLES)
 
 
 def route_of(method: str, path: str) -> str | None:

@@ -9,19 +9,29 @@ In: routes, the hosts that it is called by, and the log-in.  Out: an ASGI applic
 itself.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.responses import RedirectResponse
 
 from wrackline.control.runtime.events.event_looks import BAD_START
 from wrackline.control.runtime.events.topic_choice import NO_TOPIC
 from wrackline.control.runtime.ground.revision import commit
 from wrackline.control.runtime.rest.access.guard import Guard
-from wrackline.control.runtime.rest.access.roles import NO_VALUES, NOT_ALLOWED, UNLISTED, check_role
+from wrackline.control.runtime.rest.access.login import is_page
+from wrackline.control.runtime.rest.access.roles import (
+    NO_VALUES,
+    NOT_ALLOWED,
+    UNLISTED,
+    check_role,
+    route_of,
+)
 from wrackline.control.runtime.rest.contexts.context_routes import NO_GENERATION
 from wrackline.control.runtime.rest.contexts.namespaces import NO_NAMESPACE
 from wrackline.control.runtime.rest.describe.openapi import document
@@ -105,6 +115,16 @@ _STATUS: Final = {
 }
 
 
+ShowNoPage = Callable[[Request, int], Response]
+
+
+class MoreRoutes(NamedTuple):
+    """Routes of other rooms, and what makes the console's page for addresses that have no route."""
+
+    routes: Sequence[APIRouter]
+    no_page: ShowNoPage
+
+
 def make_app(
     routes: Iterable[APIRouter],
     *,
@@ -112,9 +132,11 @@ def make_app(
     login: Middleware | None = None,
     within: Sequence[Middleware] = (),
     cluster: str | None = None,
+    no_page: ShowNoPage | None = None,
 ) -> FastAPI:
     """Make the application; `within` comes after the log-in and before the routes.
 
+    `no_page` answers at an address of the console that has no route, or not for this method.
     `cluster` is the id of a group's Kafka; pipelines of files may have several Kafkas, so they name none.
     """
     made = FastAPI(
@@ -122,12 +144,15 @@ def make_app(
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         default_response_class=Answer,
         dependencies=[Depends(check_role)] if login else [],
         middleware=[Middleware(Guard, hosts=hosts), *([login] if login else []), *within],
     )
     made.add_exception_handler(WracklineError, _our_error)
     made.add_exception_handler(HTTPException, _framework_error)
+    for status in _NO_SUCH:
+        made.add_exception_handler(status, partial(_no_route, no_page))
     made.add_exception_handler(RequestValidationError, _query_error)
     made.add_exception_handler(Exception, _framework_error)
 
@@ -169,6 +194,20 @@ def _query_error(request: Request, error: Exception) -> Response:
     """Answer to a query that is not what its path takes; what was sent is not sent back."""
     del request, error
     return Answer({"error_code": 400, "message": "HTTP 400 the query is not what this path takes"}, 400)
+
+
+def _no_route(no_page: ShowNoPage | None, request: Request, error: Exception) -> Response:
+    """Answer at an address that has no route, or not for this method; one with a / too many leads to it."""
+    asked, query = request.scope["path"], request.url.query
+    path = asked.rstrip("/")
+    if path != asked and route_of(request.method, path) is not None:
+        # without the host: only a proxy may know how a browser reaches this worker
+        return RedirectResponse(quote(path) + (f"?{query}" if query else ""))
+    if no_page is None or not is_page(request.scope) or not isinstance(error, HTTPException):
+        return _framework_error(request, error)
+    answer = no_page(request, error.status_code)
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 def _framework_error(request: Request, error: Exception) -> Response:

@@ -15,7 +15,7 @@ from wrackline.control.runtime.rest.access.login import Login
 from wrackline.control.runtime.rest.access.sessions import Sessions
 from wrackline.control.runtime.rest.access.users_file import UsersFile
 from wrackline.control.runtime.rest.model.shared_sessions import SharedSessions
-from wrackline.control.runtime.rest.server.app import make_app
+from wrackline.control.runtime.rest.server.app import ShowNoPage, make_app
 from wrackline.control.runtime.rest.server.listener import listen
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings, listen_address
 from wrackline.control.runtime.rest.server.serving import serve_app
@@ -41,6 +41,7 @@ def open_endpoint(
     within: Sequence[Middleware] = (),
     cluster: str | None = None,
     shared: SharedSessions | None = None,
+    no_page: ShowNoPage | None = None,
 ) -> Iterator[RestEndpoint]:
     """Answer by REST; all faults of the settings are raised before a request is accepted.
 
@@ -56,7 +57,9 @@ def open_endpoint(
             shared=shared,
         )
         login = Middleware(Login, users=UsersFile(settings.users), tell=tell, sessions=sessions)
-    application = make_app(routes, hosts=settings.hosts, login=login, within=within, cluster=cluster)
+    application = make_app(
+        routes, hosts=settings.hosts, login=login, within=within, cluster=cluster, no_page=no_page
+    )
     listening = listen(place)
     if tls is not None:
         listening.before = certificate_check(tls, tell)
