@@ -91,7 +91,8 @@ def test_the_demo_ends_well_and_its_worker_was_killed(
     assert len(looked["wrackline tail"].splitlines()) == 5
     assert "count(1)" in looked["demo.warehouse_query"]
     equal = re.search(
-        rf"^EQUAL: ([\d,]+) rows of {columns} columns, ([\d,]+) values are the same in {title} and in Iceberg",
+        rf"^EQUAL: ([\d,]+) rows of {columns} columns, ([\d,]+) values are the same in {title}"
+        " and in Iceberg",
         said,
         re.MULTILINE,
     )
