@@ -87,6 +87,7 @@ SQLSERVER_PEER = (  # Debezium's connector with the newest driver that Central h
     *CONNECT,
     debezium("sqlserver")._replace(transitive=False),
     Coordinate("io.debezium", "debezium-connector-common", DEBEZIUM_VERSION),
+    Coordinate("io.debezium", "debezium-storage-kafka", DEBEZIUM_VERSION),  # its schema history
     Coordinate("com.microsoft.sqlserver", "mssql-jdbc", "13.2.1.jre11", transitive=False),
 )
 INTEROP = (

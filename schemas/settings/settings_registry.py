@@ -202,7 +202,8 @@ class Values(Mapping[str, Value]):
 
     def _typed(self, name: str, wanted: type[T]) -> T:
         value = self._values[name]
-        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+        other = isinstance(value, bool | Secret) and type(value) is not wanted  # an int or str only to Python
+        if other or not isinstance(value, wanted):
             raise TypeError(f"{shown_name(name)} is not a {wanted.__name__}")
         return value
 

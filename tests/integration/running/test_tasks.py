@@ -188,11 +188,11 @@ def test_a_new_deal_loses_and_doubles_nothing_though_its_task_is_killed(
     """T-E24."""
     for folder in ("before", "after"):
         (tmp_path / folder).mkdir()
-    with inserting(world) as count:
-        before = Working(tmp_path / "before", world.file)
-        working.append(before)
-        for task in (world.prefix, f"{world.prefix}:1"):
-            before.waits_for(task, "RUNNING")
+    before = Working(tmp_path / "before", world.file)
+    working.append(before)
+    for task in (world.prefix, f"{world.prefix}:1"):
+        before.waits_for(task, "RUNNING")
+    with inserting(world) as count:  # no row is older than the slots, from which the logs are read
         moves_on(world, count)
         armed = {**environment(), failpoints.VARIABLE: f"{place}=kill"}
         with (tmp_path / "killed").open("wb") as out:  # one task over both databases

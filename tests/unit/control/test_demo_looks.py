@@ -9,13 +9,17 @@ import typer
 
 from wrackline.control.cli.command_line import app
 from wrackline.control.local.demo import paste_lines
+from wrackline.control.local.demo.parts import demo_pipeline
+from wrackline.control.local.demo.shops.known import SHOPS, ShopKind, shop_of
 from wrackline.control.local.demo.shops.mariadb import MariadbShop
 from wrackline.control.local.demo.shops.postgres import PostgresShop
 from wrackline.control.local.demo.shops.shop import COUNT_SQL, SEND_SQL, Shop
+from wrackline.control.local.demo.shops.standin import StandinShop
 from wrackline.control.local.stack import mariadb
 
 FOLDER = Path("/some where/it's the demo")
 POSTGRES, MARIADB = PostgresShop(1), MariadbShop(1)
+STANDIN = StandinShop(1, "sa", "a password")
 CLIENT = "/in the cache/mariadb"
 
 
@@ -80,3 +84,18 @@ def test_paths_below_the_current_folder_are_short(tmp_path: Path, monkeypatch: p
     )
     assert (query[0], query[3]) == (".venv/bin/python", ".stack/demo")
     assert remove == ["rm", "-r", ".stack/demo"]
+
+
+@pytest.mark.parametrize("shop", [POSTGRES, MARIADB, STANDIN], ids=list(ShopKind))
+def test_the_process_that_compares_finds_the_shop_that_the_pipeline_s_file_names(
+    shop: Shop, tmp_path: Path
+) -> None:
+    file = demo_pipeline.write_pipeline(
+        tmp_path, shop, brokers="127.0.0.1:1", registry="http://127.0.0.1:2", warehouse=tmp_path / "lake"
+    )
+    assert shop_of(demo_pipeline.read_pipeline(file)) == shop
+
+
+@pytest.mark.parametrize("shop", SHOPS.values(), ids=SHOPS)
+def test_what_alters_the_table_fits_a_line_of_the_picture(shop: type[Shop]) -> None:
+    assert len(f"00:00 {shop.alters}") <= 80 - 4

@@ -388,3 +388,5 @@ def test_a_good_configuration_gives_typed_values() -> None:
     assert values.below("kafka.")["bootstrap.servers"] == "broker1:9092, broker2:9092"
     with pytest.raises(TypeError):
         values.integer("tombstones.on.delete")
+    with pytest.raises(TypeError):
+        values.text("database.password")  # would be stars, which a driver sends as the password

@@ -167,10 +167,10 @@ class StandinShop:
     """A shop on a running stand-in."""
 
     kind: ClassVar = "sqlserver"
-    title: ClassVar = "SQL Server (a stand-in)"
+    title: ClassVar = "SQL Server (stand-in)"
     client: ClassVar = "queries"
-    streams: ClassVar = "reads the change tables of a stand-in, which is not a SQL Server"
-    alters: ClassVar = "ALTER TABLE orders ADD gift_wrap ... DEFAULT N'plain', and a second capture instance"
+    streams: ClassVar = "reads the stand-in's change tables"
+    alters: ClassVar = "ALTER TABLE orders ADD gift_wrap ...; a second capture instance has it"
 
     port: int
     user: str
@@ -180,7 +180,7 @@ class StandinShop:
     @classmethod
     def fetch(cls, say: Say) -> None:
         """Say what will run; nothing has to be fetched."""
-        say("no SQL Server runs here: a stand-in of ours takes its place (docs/decisions, 42)")
+        say("no SQL Server runs here, a stand-in takes its place: docs/sqlserver.md")
 
     @classmethod
     def started(cls, stack: Stack) -> Self:
@@ -202,7 +202,7 @@ class StandinShop:
     def of(cls, values: Values) -> Self:
         """Find the shop that a pipeline's settings name."""
         port, host = values.integer("database.port"), values.text("database.hostname")
-        return cls(port, values.text("database.user"), values.text("database.password"), host)
+        return cls(port, values.text("database.user"), values.secret("database.password").reveal(), host)
 
     @property
     def address(self) -> str:
