@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
+from wrackline.producers.contract.assumptions import AssumptionReport
 from wrackline.producers.contract.optional_parts import ServerObject
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Saved
@@ -12,6 +13,9 @@ from wrackline.producers.kit.lent_connection import LentConnection
 from wrackline.producers.kit.open_handles import OpenHandles
 from wrackline.producers.kit.polled_stream import PolledStream
 from wrackline.producers.kit.selection import Selection
+from wrackline.producers.sources.sqlserver.assume.assumption_sql import VERSION
+from wrackline.producers.sources.sqlserver.assume.assumptions import judge, untried
+from wrackline.producers.sources.sqlserver.assume.log_observer import LogObserver, observed_tables
 from wrackline.producers.sources.sqlserver.check import check, facts_sql, grants
 from wrackline.producers.sources.sqlserver.chunks.chunks import (
     SqlServerReader,
@@ -170,6 +174,25 @@ class SqlServerDatabase:
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Return the findings; change nothing."""
         return check.check(self._server, self._settings, self._shapes, tables, self._mark_settings())
+
+    def assumptions(self, rest: Callable[[float], None]) -> AssumptionReport:
+        """Watch the log, and judge what the source relies on."""
+        server = ""
+        try:
+            with OpenedSession(self._server.connect()) as session:
+                (((server,),),) = ask_values(session, VERSION, "say which server it is")
+                row = database_row(session, edition_of(session), self.name)
+                refuse_uncaptured(row)
+                tables = observed_tables(
+                    *self._look_over(session),
+                    self._signal_table(),
+                    versions=row.versions,
+                    read_only=self._server.reads_only or self._settings.flag("read.only"),
+                )
+            seen = LogObserver(self._server, tables, self._around.now_ms() / 1000, rest).observe()
+        except WracklineError as error:
+            return AssumptionReport(self.name, server, untried(error.sentence))
+        return AssumptionReport(self.name, server, judge(seen))
 
     def support(self, table: TableId) -> Sequence[ColumnSupport]:
         """Say for every copied column how far it is carried."""

@@ -63,6 +63,14 @@ def test_what_the_source_asks_of_a_database(name: str | None) -> None:
     run_all(session(one.server), list(source.polls(name, LOW, HIGH, one.instance.object_id)))
 
 
+def test_what_tries_the_assumptions() -> None:
+    one = world()
+    one.database.allows_snapshots = True
+    one.database.enable_table("dbo.signals")
+    run_all(session(one.server, database="shop"), list(source.probes()))
+    assert len(list(source.probes())) > 10
+
+
 def test_what_the_source_asks_of_azure_sql_database() -> None:
     one = world(AZURE)
     found = rows(session(one.server), database_sql.azure_sql())
