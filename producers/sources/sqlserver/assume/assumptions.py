@@ -163,7 +163,7 @@ def _commands_are_numbered_together(seen: ObservedLog) -> Judged:
     if not tried:
         why = "no transaction over two captured tables is among the newest changes"
         return UNTRIED, f"{why}: run it again behind one: BEGIN TRANSACTION; <two writes>; COMMIT;"
-    return HOLDS, f"the commands of {tried} transactions over several tables have the order of the log"
+    return HOLDS, f"the commands have the order of the log in transactions over several tables: {tried}"
 
 
 def _by_commit(

@@ -39,6 +39,9 @@ def test_what_was_seen_of_a_good_server_holds() -> None:
         f"A{n}" for n in range(1, 8)
     ]
     assert not any(one.advice for one in found)
+    assert found[1].seen.startswith("3 commits were listed")
+    assert found[1].seen.endswith("the order is right")
+    assert found[4].seen.endswith("over several tables: 1")
 
 
 @pytest.mark.parametrize(
@@ -47,6 +50,7 @@ def test_what_was_seen_of_a_good_server_holds() -> None:
         ("A1", {"counts": [RangeCounts("orders", 2, 2), RangeCounts("lines", 0, 1)]}),
         ("A1", {"rows": {7: [NewestRow(lsn(5), 1, b"a")]}}),  # not listed
         ("A1", {"rows": {7: [NewestRow(lsn(7), 1, b"a")]}}),  # above all that are listed
+        ("A1", {"rows": {7: [NewestRow(lsn(3), 1, b"a")]}, "looks": [[lsn(2)], [lsn(6), lsn(4), lsn(2)]]}),
         ("A2", {"looks": [[lsn(2)], [lsn(6), lsn(3), lsn(2)], [lsn(6), lsn(4), lsn(3), lsn(2)]]}),
         ("A2", {"own": OWN._replace(in_order=(lsn(4), lsn(3)))}),
         ("A2", {"own": OWN._replace(in_order=(lsn(4), lsn(4)))}),
@@ -92,6 +96,8 @@ def test_where_nothing_was_seen_nothing_is_said(ids: set[str], change: dict[str,
     "change",
     [
         {"counts": [RangeCounts("orders", 2, 1)]},  # the cleanup job
+        {"rows": {**SEEN.rows, 8: [NewestRow(lsn(2), 1, b"a")]}},  # the oldest that is listed
+        {"scan": ScanReach(lsn(3), lsn(3))},
         {"looks": [[lsn(2), lsn(1)], [lsn(4), lsn(3), lsn(2)], SEEN.looks[2]]},  # the oldest went
         {"rows": {**SEEN.rows, 8: [NewestRow(lsn(1), 1, b"a")]}},  # below the oldest that is listed
     ],
