@@ -106,6 +106,18 @@ def late_rows(probed: Probed, _: pytest.MonkeyPatch) -> Callable[[], object]:
     return lambda: probed.database.scan(late={"public_signals"})
 
 
+def rows_seconds_late(probed: Probed, _: pytest.MonkeyPatch) -> Callable[[], object]:
+    """A row comes after all that is written has come, and is removed."""
+    signals, orders = (probed.job.instances[f"public_{name}"] for name in ("signals", "orders"))
+
+    def rest() -> None:
+        probed.database.scan()
+        if signals.rows and not probed.left() and len(orders.rows) == 2:
+            orders.rows.append(orders.rows[0]._replace(start_lsn=signals.rows[0].start_lsn))
+
+    return rest
+
+
 def late_listing(probed: Probed, _: pytest.MonkeyPatch) -> Callable[[], object]:
     """A commit is listed below one that was listed before."""
     first = len(probed.job.mapping)
@@ -191,6 +203,7 @@ def moves_as_updates(probed: Probed, patch: pytest.MonkeyPatch) -> Callable[[], 
     ("id_", "broken"),
     [
         ("A1", late_rows),
+        ("A1", rows_seconds_late),
         ("A2", late_listing),
         ("A3", late_versions),
         ("A4", low_savepoint),
@@ -267,7 +280,33 @@ def test_what_can_t_be_tried_says_why(make: Make, lacks: str, untried: set[str],
     assert {name for name, one in found.items() if one.verdict is UNTRIED} == untried, found
     assert not [one for one in found.values() if one.verdict is FAILS]
     assert statement in " ".join(found[name].seen for name in untried)
+    assert all(found[name].seen for name in untried)
     assert probed.left() == []
+
+
+@pytest.mark.parametrize("numbered", [None, False])
+def test_a_signal_table_whose_rows_can_t_come_back_is_not_written_to(
+    make: Make, *, numbered: bool | None
+) -> None:
+    probed = make()
+    probed.database.disable_table("public_signals")
+    if numbered is not None:
+        probed.database.enable_table("public.signals", has_command=numbered)
+        probed.database.scan()
+    found = probed.look()
+    assert "the signal table shop0.public.signals has no capture instance" in found["A3"].seen
+    assert (found["A1"].verdict, found["A5"].verdict) == (UNTRIED, HOLDS)
+
+
+def test_a_commit_that_comes_while_the_newest_rows_are_read_is_no_fault(make: Make) -> None:
+    probed = make()
+
+    def commit() -> None:
+        probed.world.run(probed.partition, "INSERT INTO [public].orders (shop, number) VALUES (N'a', 3);")
+        probed.database.scan()
+
+    probed.world.model.plan("TOP (500)", act=commit)
+    assert probed.verdicts()["A1"] is HOLDS
 
 
 @pytest.mark.parametrize("text", ["SAVE TRANSACTION", "CASE WHEN", "COMMIT TRANSACTION"])
