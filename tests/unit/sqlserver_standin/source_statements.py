@@ -136,7 +136,7 @@ def polls(database: str | None, low: Lsn, high: Lsn, table: int) -> Iterator[str
     yield capture_instances.columns_sql(database)
     yield facts_sql.jobs(database)
     yield facts_sql.newest_age(database)
-    yield facts_sql.unnumbered(database)
+    yield capture_instances.unnumbered_sql(database)
 
 
 def described(object_id: int) -> Iterator[str]:
@@ -228,7 +228,6 @@ WRITERS = {
     "check/facts_sql.py:SERVER",
     "check/facts_sql.py:jobs",
     "check/facts_sql.py:newest_age",
-    "check/facts_sql.py:unnumbered",
     "check/grants.py:_right",
     "check/grants.py:needed_rights",
     "check/grants.py:rights_sql",
@@ -247,6 +246,7 @@ WRITERS = {
     "follow/capture_instances.py:disable_sql",
     "follow/capture_instances.py:enable_sql",
     "follow/capture_instances.py:instances_sql",
+    "follow/capture_instances.py:unnumbered_sql",
     "log/page_sql.py:SESSION",
     "log/page_sql.py:commits_after",
     "log/page_sql.py:rows_of_range",

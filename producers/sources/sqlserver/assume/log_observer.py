@@ -60,7 +60,6 @@ class ObservedTables:
 
 def observed_tables(
     look: CatalogueLook,
-    unnumbered: Collection[str],
     signals: TableId | None,
     *,
     versions: bool,
@@ -68,7 +67,7 @@ def observed_tables(
 ) -> ObservedTables:
     """Choose what is watched, and say why no rows are written."""
     tables = look.tables.values()
-    numbered = [one for facts in tables for one in facts.instances if one.name not in unnumbered]
+    numbered = [one for facts in tables for one in facts.instances if one.name not in look.unnumbered]
     newest = next((facts.newest for facts in tables if facts.id == signals), None)
     chosen: tuple[TableId, CatalogueInstance] | Reason
     if read_only:
