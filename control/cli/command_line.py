@@ -36,6 +36,7 @@ from wrackline.control.cli.remote.draft_commands import app as draft_app
 from wrackline.control.cli.remote.lineage_command import lineage
 from wrackline.control.cli.remote.slo_command import slo
 from wrackline.control.cli.tail.tail_command import tail
+from wrackline.control.cli.terminal.assumption_text import any_fails, show_assumptions
 from wrackline.control.cli.terminal.error_exit import run_and_exit
 from wrackline.control.cli.terminal.finding_text import findings_document, show_findings
 from wrackline.control.cli.terminal.output import AsJson, Json, Options, log_of, print_json, say, text_width
@@ -49,7 +50,9 @@ from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.revision import commit
 from wrackline.control.runtime.logs.lines import as_json, log_to
+from wrackline.control.runtime.probe.assumption_trials import try_assumptions
 from wrackline.control.runtime.running.run import run
+from wrackline.producers.contract.assumptions import AssumptionReport
 from wrackline.producers.task import memory_tuning
 from wrackline.schemas.settings.setting import NotHonoured, Setting
 from wrackline.schemas.settings.settings_registry import definition
@@ -144,23 +147,38 @@ def check(
     offline: Annotated[
         bool, typer.Option("--offline", help="Check only the file; contact no server.")
     ] = False,
+    probe: Annotated[
+        bool,
+        typer.Option("--probe", help="Also try the source's assumptions on its server, which takes a while."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Check a pipeline's file, source, Kafka and target.
 
-    Changes nothing.
+    Changes nothing. With --probe, a source that has a signal table writes rows into it, and removes them.
     """
     context.ensure_object(Options).json = json
+    if probe and offline:
+        raise typer.BadParameter("--probe asks the source's server, and --offline forbids it")
     checked = check_file(file, Installed(), os.environ)
     if not offline:
         with show_progress("asking the source, Kafka and the target", json=json):
             checked = add_server_findings(checked)
     if checked.stops:
         raise UnfitFile(file, checked)
+    reports: Sequence[AssumptionReport] = ()
+    if probe and checked.pipeline is not None:
+        with show_progress("watching the source's log", json=json):
+            reports = try_assumptions(checked.pipeline)
     if json:
-        print_json(findings_document(file, checked))
+        document = findings_document(file, checked)
+        print_json(document | {"assumptions": reports} if probe else document)
     else:
         show_findings(file, checked)
+        if probe:
+            show_assumptions(file, reports)
+    if any_fails(reports):
+        raise typer.Exit(Exit.FINDINGS)
 
 
 @app.command(name="run")

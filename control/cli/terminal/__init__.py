@@ -8,6 +8,7 @@ In: values of the runtime's services.  Out: lines, documents, and the exit code.
     screen            lines above one status line, for `wrackline run`
     word_wrap         breaks lines between words, and no command.  Pure
     finding_text      what a check found
+    assumption_text   what became of a source's assumptions
     status_text       a pipeline's status for people
     status_watch      the same, again every few seconds
     moment_argument   a moment that an argument names

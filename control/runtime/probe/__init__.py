@@ -10,6 +10,7 @@ what a run that was killed, or could not drop its table, has left is removed by 
     kafka_trial      a topic, a transaction that is committed, one that is aborted
     registry_trial   a subject, and a compatible version of its schema
     target_trial     a table, ten rows, a column
+    assumption_trials   a source's assumptions, which `check --probe` tries
     clocks           which machines' clocks differ.  Pure
     forecast         how long the first read takes, and what is kept meanwhile.  Pure
     verdict          which findings are accepted, and the exit code.  Pure

@@ -16,6 +16,7 @@ wire/      TDS                                   discover/  the catalogue, types
 log/       places, pages, their order            poll/      round trips, the thread that makes them
 rows/      rows to Avro                          follow/    which capture instance is read
 chunks/    existing rows, marks                  check/     the preflight
+assume/    what no document promises, tried
 """
 
 from wrackline.producers.sources.sqlserver.plugin import PLUGIN

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
+from wrackline.producers.contract.assumptions import AssumptionReport
 from wrackline.producers.contract.optional_parts import ServerObject
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Saved
@@ -12,7 +13,10 @@ from wrackline.producers.kit.lent_connection import LentConnection
 from wrackline.producers.kit.open_handles import OpenHandles
 from wrackline.producers.kit.polled_stream import PolledStream
 from wrackline.producers.kit.selection import Selection
-from wrackline.producers.sources.sqlserver.check import check, facts_sql, grants
+from wrackline.producers.sources.sqlserver.assume.assumption_sql import VERSION
+from wrackline.producers.sources.sqlserver.assume.assumptions import judge, untried
+from wrackline.producers.sources.sqlserver.assume.log_observer import LogObserver, observed_tables
+from wrackline.producers.sources.sqlserver.check import check, grants
 from wrackline.producers.sources.sqlserver.chunks.chunks import (
     SqlServerReader,
     SqlServerReadSession,
@@ -33,7 +37,6 @@ from wrackline.producers.sources.sqlserver.decode import SqlServerDecoder
 from wrackline.producers.sources.sqlserver.discover import database_sql
 from wrackline.producers.sources.sqlserver.discover.database_sql import identity_of
 from wrackline.producers.sources.sqlserver.discover.discover import (
-    CatalogueLook,
     SqlServerCatalogue,
     SqlServerShapes,
 )
@@ -59,6 +62,7 @@ from wrackline.producers.sources.sqlserver.rows.source_record import SqlServerSo
 from wrackline.producers.sources.sqlserver.session.server import (
     OpenedSession,
     SqlServerConnector,
+    SqlServerEdition,
     ask_values,
     database_row,
     edition_of,
@@ -133,7 +137,7 @@ class SqlServerDatabase:
 
         session = self._server.connect()
         try:
-            following, start = self._begin(session, saved, reads, marks)
+            following, start, edition = self._begin(session, saved, reads, marks)
         except BaseException:
             session.close()
             raise
@@ -154,7 +158,7 @@ class SqlServerDatabase:
             decoder.leave_out(table, error)
         if saved is None or _is_fresh(saved):
             decoder.say()  # or after a fault before the first commit we would begin at a later end
-        reader = self._round_reader(session, start, following, reads, counted=labels.counted)
+        reader = self._round_reader(session, edition, start, following, reads, counted=labels.counted)
         fetcher = LogFetcher(reader, session.close, self._settings.integer("poll.interval.ms") / 1000)
         wire = SqlServerLogWire(fetcher, decoder, self._around.monotonic, reader.rotator.confirm)
         return self._opened.keep_stream(PolledStream(wire, FetcherWatch(fetcher), self._around.monotonic))
@@ -170,6 +174,25 @@ class SqlServerDatabase:
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Return the findings; change nothing."""
         return check.check(self._server, self._settings, self._shapes, tables, self._mark_settings())
+
+    def assumptions(self, rest: Callable[[float], None]) -> AssumptionReport:
+        """Watch the log, and judge what the source relies on."""
+        server = ""
+        try:
+            with OpenedSession(self._server.connect()) as session:
+                (((server,),),) = ask_values(session, VERSION, "say which server it is")
+                row = database_row(session, edition_of(session), self.name)
+                refuse_uncaptured(row)
+                tables = observed_tables(
+                    self._catalogue_over(session).look(),
+                    self._signal_table(),
+                    versions=row.versions,
+                    read_only=self._server.reads_only or self._settings.flag("read.only"),
+                )
+            seen = LogObserver(self._server, tables, self._around.now_ms() / 1000, rest).observe()
+        except WracklineError as error:
+            return AssumptionReport(self.name, server, untried(error.sentence))
+        return AssumptionReport(self.name, server, judge(seen))
 
     def support(self, table: TableId) -> Sequence[ColumnSupport]:
         """Say for every copied column how far it is carried."""
@@ -212,7 +235,7 @@ class SqlServerDatabase:
             return table == ours or chosen(table)
 
         with OpenedSession(self._server.connect()) as session:
-            following, start = self._begin(session, saved, captured, self._mark_settings())
+            following, start, _ = self._begin(session, saved, captured, self._mark_settings())
             for _, error in following.lost(start.instances, start.passed):
                 raise error
 
@@ -236,13 +259,13 @@ class SqlServerDatabase:
 
     def _begin(
         self, session: TdsSession, saved: Saved | None, reads: Callable[[TableId], bool], marks: MarkSettings
-    ) -> tuple[Following, SqlServerPosition]:
-        """Say which tables are read, and from where; or raise why that is not possible."""
+    ) -> tuple[Following, SqlServerPosition, SqlServerEdition]:
+        """Say which tables are read, from where, and on which server; or raise why that is not possible."""
         edition = edition_of(session)
         row = database_row(session, edition, self.name)
         refuse_uncaptured(row)
-        look, unnumbered = self._look_over(session)
-        following = follow(look, unnumbered, reads)
+        look = self._catalogue_over(session).look()
+        following = follow(look, reads)
         self._refuse_silence(session, following, marks)
         followed = {facts.id for facts in following.tables.values()}
         if marks.table is not None and marks.table not in followed:  # a mark would never come back
@@ -262,7 +285,7 @@ class SqlServerDatabase:
         if position is None:
             epoch = FIRST_EPOCH if saved is None else _epoch(saved)
             start = replace(start, epoch=epoch, instances=following.instances())
-        return following, start
+        return following, start, edition
 
     def _refuse_silence(self, session: TdsSession, following: Following, marks: MarkSettings) -> None:
         """Raise if our login lacks a right: without it change tables look empty, and no error says why."""
@@ -277,6 +300,7 @@ class SqlServerDatabase:
     def _round_reader(
         self,
         session: TdsSession,
+        edition: SqlServerEdition,
         start: SqlServerPosition,
         following: Following,
         reads: Callable[[TableId], bool],
@@ -287,9 +311,9 @@ class SqlServerDatabase:
         poll = PollSettings(
             self.name,
             settings.integer("max.iteration.transactions"),
-            edition_of(session).zoned,
+            edition.zoned,
             reads,
-            lambda: self._look_over(session),
+            self._catalogue_over(session).look,
         )
         audit = RangeAudit(self.name, settings.integer("log.audit.interval.ms") / 1000 or float("inf"))
         if counted and start.cut is not None:  # events are numbered, so a commit is read from its beginning
@@ -298,11 +322,6 @@ class SqlServerDatabase:
             session.execute, self._around.tell, works=settings.flag("capture.instance.rotate")
         )
         return RoundReader(session, poll, start, following, audit, self._around.monotonic, rotator)
-
-    def _look_over(self, session: TdsSession) -> tuple[CatalogueLook, Sequence[str]]:
-        look = self._catalogue_over(session).look()
-        (names,) = ask_values(session, facts_sql.unnumbered(None), "describe its change tables")
-        return look, [name for (name,) in names]
 
     def _session(self) -> SqlServerReadSession:
         """Connect a reader."""

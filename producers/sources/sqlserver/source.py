@@ -3,9 +3,11 @@
 In: the settings.  Out: a source.  Decides nothing: it passes each call to the database that it is about.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 
+from wrackline.producers.contract.assumptions import AssumptionReport
 from wrackline.producers.contract.optional_parts import ServerObject
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Position, Saved
@@ -99,6 +101,12 @@ class SqlServerSource:
     def check(self, partition: SourcePartition, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Return the findings; change nothing."""
         return self._of(partition).check(tables)
+
+    def assumptions(
+        self, partition: SourcePartition, rest: Callable[[float], None] = time.sleep
+    ) -> AssumptionReport:
+        """Watch a database, and judge what the source relies on."""
+        return self._of(partition).assumptions(rest)
 
     def support(self, partition: SourcePartition, table: TableId) -> Sequence[ColumnSupport]:
         """Say for every copied column how far it is carried."""

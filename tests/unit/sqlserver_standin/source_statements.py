@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from wrackline.producers.contract.row_chunks import Bound, ChunkRequest
+from wrackline.producers.sources.sqlserver.assume import assumption_sql
 from wrackline.producers.sources.sqlserver.check import check_rules, facts_sql, grants
 from wrackline.producers.sources.sqlserver.chunks import chunk_sql, marks, whole
 from wrackline.producers.sources.sqlserver.chunks.key_values import SqlServerKeyColumn
@@ -135,7 +136,7 @@ def polls(database: str | None, low: Lsn, high: Lsn, table: int) -> Iterator[str
     yield capture_instances.columns_sql(database)
     yield facts_sql.jobs(database)
     yield facts_sql.newest_age(database)
-    yield facts_sql.unnumbered(database)
+    yield capture_instances.unnumbered_sql(database)
 
 
 def described(object_id: int) -> Iterator[str]:
@@ -166,9 +167,24 @@ def server() -> Iterator[str]:
         yield marks.signal_sql(SIGNALS, SignalRow("it's", "close", '{"a": "é"}'), delete=delete)
 
 
+def probes() -> Iterator[str]:
+    """Write what tries the assumptions, in the database."""
+    yield from (assumption_sql.COMMITS, assumption_sql.SCANS, assumption_sql.VERSION)
+    yield f"{assumption_sql.VERSIONS} SET TRANSACTION ISOLATION LEVEL READ COMMITTED;"
+    yield assumption_sql.newest_rows("dbo_Order Details")
+    yield assumption_sql.own_rows("dbo_signals", bytes(10), ["it's"])
+    yield assumption_sql.rows_there(SIGNALS, ["it's", "other"])
+    yield assumption_sql.rows_like(SIGNALS, "it's")
+    insert = marks.signal_sql(SIGNALS, SignalRow("it's", "close", "{}"), delete=False)
+    yield f"{assumption_sql.begun(insert)} COMMIT TRANSACTION;"
+    yield assumption_sql.exchange(SIGNALS, "it's", "other")
+    yield assumption_sql.remove(SIGNALS, ["it's", "other"])
+
+
 def rights() -> Sequence[grants.NeededRight]:
     """Return all rights of a pipeline."""
-    return list(grants.needed_rights(USER, [ORDERS, EVERY], [ROLE], signals=SIGNALS, fence=True))
+    needed = grants.needed_rights(USER, [ORDERS, EVERY], [ROLE], signals=SIGNALS, fence=True)
+    return [*needed, grants.update_right(USER, SIGNALS)]
 
 
 def repairs() -> Iterator[str]:
@@ -195,13 +211,23 @@ _BEGINS = re.compile(r"(SELECT|INSERT|DELETE|EXEC|BEGIN|SET|USE|ALTER|GRANT|IF|W
 # What only puts together what others write, or is part of a statement that others write.
 PARTS = {"log/page_sql.py:page", "log/page_sql.py:instances_now", "log/page_sql.py:ddl_after"}
 WRITERS = {
+    "assume/assumption_sql.py:COMMITS",
+    "assume/assumption_sql.py:SCANS",
+    "assume/assumption_sql.py:VERSION",
+    "assume/assumption_sql.py:VERSIONS",
+    "assume/assumption_sql.py:begun",
+    "assume/assumption_sql.py:exchange",
+    "assume/assumption_sql.py:newest_rows",
+    "assume/assumption_sql.py:own_rows",
+    "assume/assumption_sql.py:remove",
+    "assume/assumption_sql.py:rows_like",
+    "assume/assumption_sql.py:rows_there",
     "check/check_rules.py",
     "check/facts_sql.py:AGENT",
     "check/facts_sql.py:REPLICATED_SIZE",
     "check/facts_sql.py:SERVER",
     "check/facts_sql.py:jobs",
     "check/facts_sql.py:newest_age",
-    "check/facts_sql.py:unnumbered",
     "check/grants.py:_right",
     "check/grants.py:needed_rights",
     "check/grants.py:rights_sql",
@@ -220,6 +246,7 @@ WRITERS = {
     "follow/capture_instances.py:disable_sql",
     "follow/capture_instances.py:enable_sql",
     "follow/capture_instances.py:instances_sql",
+    "follow/capture_instances.py:unnumbered_sql",
     "log/page_sql.py:SESSION",
     "log/page_sql.py:commits_after",
     "log/page_sql.py:rows_of_range",

@@ -10,10 +10,11 @@ from wrackline.control.local.sqlserver_standin.model.database import Grant
 from wrackline.control.local.sqlserver_standin.model.server import AZURE, ModelServer
 from wrackline.control.local.sqlserver_standin.tsql.session import SqlSession
 from wrackline.producers.contract.row_chunks import ChunkRequest
-from wrackline.producers.sources.sqlserver.check import facts_sql, grants
+from wrackline.producers.sources.sqlserver.check import grants
 from wrackline.producers.sources.sqlserver.chunks import chunk_sql
 from wrackline.producers.sources.sqlserver.discover import database_sql, table_sql
 from wrackline.producers.sources.sqlserver.discover.types import of_catalogue
+from wrackline.producers.sources.sqlserver.follow.capture_instances import unnumbered_sql
 
 LOW, HIGH = bytes(10), b"\xff" * 10
 
@@ -61,6 +62,14 @@ def test_what_the_source_asks_of_a_server() -> None:
 def test_what_the_source_asks_of_a_database(name: str | None) -> None:
     one = world()
     run_all(session(one.server), list(source.polls(name, LOW, HIGH, one.instance.object_id)))
+
+
+def test_what_tries_the_assumptions() -> None:
+    one = world()
+    one.database.allows_snapshots = True
+    one.database.enable_table("dbo.signals")
+    run_all(session(one.server, database="shop"), list(source.probes()))
+    assert len(list(source.probes())) > 10
 
 
 def test_what_the_source_asks_of_azure_sql_database() -> None:
@@ -136,4 +145,4 @@ def test_a_right_is_proved_when_it_was_granted() -> None:
 def test_an_instance_without_numbers_of_commands_is_found() -> None:
     one = world()
     one.database.enable_table("dbo.every_type", has_command=False)
-    assert rows(session(one.server), facts_sql.unnumbered("shop")) == [("dbo_every_type",)]
+    assert rows(session(one.server), unnumbered_sql("shop")) == [("dbo_every_type",)]

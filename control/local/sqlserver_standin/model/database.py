@@ -266,7 +266,10 @@ class ModelDatabase:
     def scan(self, most: int | None = None, late: Collection[str] = ()) -> int:
         """Let the capture job read the log once; return how many transactions had rows."""
         with self.lock:
-            captured = self.job().scan(most, late)
+            job = self.job()
+            captured = job.scan(most, late)
+            if job.runs and not job.log:
+                job.scanned = self.numbers.last
             self.lock.notify_all()
             return captured
 

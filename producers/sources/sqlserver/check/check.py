@@ -69,10 +69,8 @@ class SqlServerLook:
         self.edition = edition_of(session)
         self.row = database_row(session, self.edition, server.database)
         self.catalogue = CatalogueLook({})
-        self.unnumbered: list[str] = []
         if self.row.captured:
             self.catalogue = SqlServerCatalogue(self.ask, server.database, shapes).look()
-            self.unnumbered = [name for (name,) in self.ask(facts_sql.unnumbered(None))[0]]
         found = [
             self.catalogue.tables.get(number) or SqlServerTableFacts(table, number)
             for number, table in self.catalogue.names.items()
@@ -169,7 +167,9 @@ def _table_findings(look: SqlServerLook) -> Iterator[Finding]:
         yield check_rules.NO_TABLES(name=look.server.database, database=database)
     for facts in look.chosen:
         columns = [CapturedColumn(one.name, one.number, 0, one.computed) for one in facts.columns]
-        yield from check_server.instance_findings(facts.id, facts.instances, columns, look.unnumbered)
+        yield from check_server.instance_findings(
+            facts.id, facts.instances, columns, look.catalogue.unnumbered
+        )
         for column in facts.columns:
             yield from check_server.column_findings(
                 facts.id, column.name, column.type, computed=column.computed

@@ -5,7 +5,7 @@
 Pure: the statements that ask are the source's.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -100,7 +100,7 @@ def instance_findings(
     table: TableId,
     instances: Sequence[CatalogueInstance],
     columns: Sequence[CapturedColumn],
-    unnumbered: Sequence[str] = (),
+    unnumbered: Collection[str] = (),
 ) -> Iterator[Finding]:
     """Report what a table's capture instances lack; `unnumbered`: those without `__$command_id`."""
     if not instances:

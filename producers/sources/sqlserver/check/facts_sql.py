@@ -27,12 +27,3 @@ def newest_age(database: str | None) -> str:
         "SELECT DATEDIFF_BIG(second, MAX(tran_end_time), SYSDATETIME())"  # noqa: S608 - a quoted name
         f" FROM {system_name(database, 'cdc.lsn_time_mapping')};"
     )
-
-
-def unnumbered(database: str | None) -> str:
-    """List the change tables that are older than `__$command_id`."""
-    changes, columns = system_name(database, "cdc.change_tables"), system_name(database, "sys.columns")
-    return (
-        f"SELECT c.capture_instance FROM {changes} c LEFT JOIN {columns} k ON k.object_id = c.object_id"  # noqa: S608
-        " AND k.name = N'__$command_id' WHERE k.object_id IS NULL;"
-    )

@@ -53,6 +53,11 @@ def needed_rights(
         )
 
 
+def update_right(user: str, signals: TableId) -> NeededRight:
+    """Name what no pipeline needs: a probe can exchange two keys of the signal table with it."""
+    return _right(_object(signals), "OBJECT", "UPDATE", user, f"update the signal table {signals}")
+
+
 def rights_sql(rights: Sequence[NeededRight]) -> str:
     """Ask for all of them at once, on a connection to their database."""
     return f"SELECT {', '.join(right.question for right in rights)};"

@@ -20,6 +20,7 @@ from wrackline.producers.sources.sqlserver.follow.capture_instances import (
     columns_sql,
     enable_sql,
     instances_sql,
+    unnumbered_sql,
 )
 from wrackline.producers.sources.sqlserver.follow.handover import NOT_CAPTURED, in_order
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -87,6 +88,7 @@ class CatalogueLook:
     names: Mapping[int, TableId]
     tables: Mapping[int, SqlServerTableFacts] = field(default_factory=dict)
     proof: InstancesProof = frozenset()
+    unnumbered: frozenset[str] = frozenset()  # instances whose change tables lack __$command_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +164,10 @@ class SqlServerCatalogue:
 
     def look(self) -> CatalogueLook:
         """Read all captured tables, with one round trip."""
-        (names, *found) = self._ask(f"{table_sql.TABLES}\n{_description(None)}")
-        return _looked({row[2]: TableId(self._database, row[0], row[1]) for row in names}, *found)
+        batch = (table_sql.TABLES, unnumbered_sql(None), _description(None))
+        (names, unnumbered, *found) = self._ask("\n".join(batch))
+        look = _looked({row[2]: TableId(self._database, row[0], row[1]) for row in names}, *found)
+        return replace(look, unnumbered=frozenset(name for (name,) in unnumbered))
 
     def _look(self, names: Mapping[int, TableId], number: int) -> CatalogueLook:
         return _looked(names, *self._ask(_description(number)))

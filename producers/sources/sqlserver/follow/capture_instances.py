@@ -66,6 +66,15 @@ def columns_sql(database: str | None) -> str:
     )
 
 
+def unnumbered_sql(database: str | None) -> str:
+    """Select the instances whose change tables that are older than `__$command_id`."""
+    changes, columns = system_name(database, "cdc.change_tables"), system_name(database, "sys.columns")
+    return (
+        f"SELECT c.capture_instance FROM {changes} c LEFT JOIN {columns} k ON k.object_id = c.object_id"  # noqa: S608
+        " AND k.name = N'__$command_id' WHERE k.object_id IS NULL;"
+    )
+
+
 def enable_sql(
     table: TableId,
     like: CatalogueInstance | None = None,

@@ -3,7 +3,7 @@
 a look at the catalogue, which names are captured  ->  Following  ->  ranges and change tables of a poll
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from wrackline.producers.sources.sqlserver.discover.discover import (
@@ -81,10 +81,10 @@ class Following:
         return made
 
 
-def follow(look: CatalogueLook, unnumbered: Sequence[str], captures: Callable[[TableId], bool]) -> Following:
+def follow(look: CatalogueLook, captures: Callable[[TableId], bool]) -> Following:
     """Take the tables that are captured by the filters."""
     tables = {number: facts for number, facts in look.tables.items() if captures(facts.id)}
     instances = {
         instance.object_id: (facts, instance) for facts in tables.values() for instance in facts.instances
     }
-    return Following(look.names, tables, look.proof, frozenset(unnumbered), instances)
+    return Following(look.names, tables, look.proof, look.unnumbered, instances)

@@ -53,7 +53,7 @@ class PollSettings:
     most_commits: int
     zoned: bool  # whether the server knows its zone by name
     captures: Callable[[TableId], bool]
-    look: Callable[[], tuple[CatalogueLook, Sequence[str]]]  # and the instances without __$command_id
+    look: Callable[[], CatalogueLook]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +166,7 @@ class RoundReader:
     def _renew(self) -> bool:
         """Look at the catalogue, and begin again behind what was returned; return whether it has changed."""
         before = self._following.proof
-        look, unnumbered = self._settings.look()
-        self._following = follow(look, unnumbered, self._settings.captures)
+        self._following = follow(self._settings.look(), self._settings.captures)
         self._at = replace(self._at, instances=self._following.instances())
         self._merger, self._next = None, ()
         self._types.clear()

@@ -20,6 +20,7 @@ from wrackline.producers.sources.sqlserver.check.check_server import (
 from wrackline.producers.sources.sqlserver.check.grants import needed_rights, rights_sql
 from wrackline.producers.sources.sqlserver.connect.server_errors import explain
 from wrackline.producers.sources.sqlserver.discover.types import SqlServerType
+from wrackline.producers.sources.sqlserver.follow.capture_instances import unnumbered_sql
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.tables.table import TableId
@@ -173,7 +174,7 @@ def test_a_check_asks_each_database_by_its_name() -> None:
     for made in (
         facts_sql.jobs("a]b"),
         facts_sql.newest_age("a]b"),
-        facts_sql.unnumbered("a]b"),
+        unnumbered_sql("a]b"),
     ):
         assert "[a]]b]." in made
         assert made.count(" FROM ") == made.count(" FROM [a]]b].")
