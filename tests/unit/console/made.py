@@ -264,7 +264,8 @@ def database(behind: int = 18_000, lost_in_s: int | None = None, **more: object)
 
 def busy(tables: int = 24, *, lost_in_s: int | None = None) -> BoardView:
     """Return a pipeline at work, with a quarter of an hour of history."""
-    source = half(events=90_000, databases={"shop": database(lost_in_s=lost_in_s)})
+    log = database(lost_in_s=lost_in_s, bytes=1_920_000_000, transactions=90_000)
+    source = half(events=90_000, databases={"shop": log})
     target = half(target="iceberg", pid=4712)
     for number in range(tables):
         name = f"shop.public.{'orders' if number == 0 else f'items_{number:03}'}"
@@ -336,8 +337,8 @@ def history(source: HalfBoard, target: HalfBoard, steps: int = 400) -> PipelineH
         }  # fmt: skip
         past = HalfBoard({**source.report, "events": events, "databases": logs}, source.heard_ms)
         late = 900 + 400 * math.sin(step / 25) + (9_000 if 214 < step < 225 else 0)
-        tables = {name: target_table(events=events // max(1, len(target.tables)), late_ms=int(late))
-                  for name in list(target.tables)[:3]}  # fmt: skip
+        some = list(target.tables)[:3]
+        tables = {name: target_table(events=events // len(some), late_ms=int(late)) for name in some}
         at = now - (steps - step) * _STEP_MS
         shown: dict[str, Document] = {
             name: {**table, "merged_ms": at, "at_ms": at} for name, table in tables.items()

@@ -7,17 +7,24 @@ import shutil
 import sys
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from selenium import webdriver
 
-from tests.unit.console.made import MadeCrew, MadeViews, crowd, past, served
+from tests.unit.console.made import MadeCrew, crowd, database, past, served
 from tests.unit.console.test_make import SOURCE_FIELDS
 from tests.unit.console.visitor import Visitor
 from wrackline.control.runtime.board.board_summary import PipelineHistory
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connectors import GroupMember
+from wrackline.control.runtime.worker.pipeline_views import BoardView
+from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.producers.sources.postgres.log.continuity import SLOT_LOST
 from wrackline.schemas.kafka.board_records import Half
+from wrackline.schemas.versions import OURS
 
 IMAGES: Final = Path(__file__).parents[3] / "docs/images"
 PICTURES: Final = {  # the address and the height of each
@@ -27,7 +34,7 @@ PICTURES: Final = {  # the address and the height of each
     "console-rows": ("/p/shop/snapshot", 760),
     "console-log": ("/p/archive/positions", 770),
     "console-rewind": (f"/p/warehouse/rewind?to={past()[60].time[:19]}", 820),
-    "console-events": ("/p/shop/events?at=0:102", 820),
+    "console-events": ("/p/shop/events?table=shop.public.orders&at=0:102", 820),
     "console-log-lines": ("/p/shop/logs?live=on", 757),
     "console-letters": ("/p/shop/letters?table=shop.public.orders", 560),
     "console-settings": ("/p/shop/settings", 1000),
@@ -39,7 +46,12 @@ TABLES: Final = (
 
 
 class PicturedCrew(MadeCrew):
-    """Connectors with settings as somebody may have them."""
+    """Connectors of a group, with settings as somebody may have them; one was stopped."""
+
+    def __init__(self, standings: Mapping[str, ConnectorState]) -> None:
+        stopped = ConnectorState(TaskState.STOPPED, worker=self.worker)
+        super().__init__({**standings, "warehouse": replace(stopped, target=stopped)})
+        self.group = [GroupMember(self.worker, 32, now_ms() - 7_200_000, OURS, leads=True)]
 
     def config(self, name: str) -> Mapping[str, str]:
         return {
@@ -54,7 +66,6 @@ def main(folder: Path, theme: str) -> None:
     """Take them."""
     crew, views = crowd()
     pictured = PicturedCrew(crew.standings)
-    _lose_a_slot(views)
     options = webdriver.ChromeOptions()
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
         options.add_argument(flag)
@@ -66,6 +77,7 @@ def main(folder: Path, theme: str) -> None:
             driver.get(console + "/")
             driver.add_cookie({"name": "wrackline_theme", "value": theme, "path": "/console"})
             for name, (path, height) in PICTURES.items():
+                views.boards = boards()
                 _take(driver, console + path, height, folder / f"{name}.png")
     finally:
         driver.quit()
@@ -78,15 +90,26 @@ def _take(driver: Any, address: str, height: int, file: Path) -> None:
     driver.save_screenshot(str(file))
 
 
-def _lose_a_slot(views: MadeViews) -> None:
+def boards() -> dict[str, BoardView]:
+    """Return the boards of this moment: later on, halves that nobody hears of would be silent."""
+    made = crowd()[1].boards
+    _lose_a_slot(made)
+    for name, seconds in (("billing", 2_400), ("warehouse", 1_260)):  # nothing is merged meanwhile
+        tables = made[name].halves[Half.TARGET].tables
+        tables.update({table: {**one, "behind": 5_200, "behind_s": seconds} for table, one in tables.items()})
+        made[name] = made[name]._replace(history=PipelineHistory())
+    return made
+
+
+def _lose_a_slot(made: dict[str, BoardView]) -> None:
     """Let the pipeline that fails have an error as servers make it."""
     fix = "raise max_slot_wal_keep_size"
     lost = SLOT_LOST(slot="wrackline_billing", reason="wal_removed", position="6F/1A2B3C4D", fix=fix)
-    board = views.boards["billing"]
+    board = made["billing"]
     source = board.halves[Half.SOURCE]
-    source.report = {**source.report, "error": lost.document()}
-    followed = board.followed._replace(kind="postgres")
-    views.boards["billing"] = board._replace(followed=followed, history=PipelineHistory())
+    log = database(9_000_000_000, status="lost")
+    source.report = {**source.report, "error": lost.document(), "databases": {"billing": log}}
+    made["billing"] = board._replace(followed=board.followed._replace(kind="postgres"))
 
 
 def _prepare(visitor: Visitor, crew: MadeCrew) -> None:
