@@ -52,8 +52,8 @@ def test_a_user_sees_each_assumption_of_each_database(probe: Probe) -> None:
         f"{name}: Microsoft SQL Server 2022: a stand-in for Wrackline's tests, not a real server"
         for name in ("shop0", "shop1")
     ]
-    deferred = "an UPDATE that moves several keys comes as all deletes, then all inserts"
-    assert lines.count(f"holds         A7  {deferred}") == 2
+    moved = "the rows of an UPDATE that exchanges keys, in their order, lose no key"
+    assert lines.count(f"holds         A7  {moved}") == 2
     assert sum(line.startswith("not tried     A5  the commands") for line in lines) == 2
     assert "report it" not in said
 

@@ -18,6 +18,7 @@ from wrackline.control.local.sqlserver_standin.wire.server_error import ServerEr
 from wrackline.producers.contract.assumptions import AssumptionVerdict, JudgedAssumption
 from wrackline.producers.contract.source_plugin import MarkKind
 from wrackline.producers.contract.trials import LEFT_S, trial_stamp
+from wrackline.producers.sources.sqlserver.assume import assumption_sql
 from wrackline.producers.sources.sqlserver.source import SqlServerSource
 from wrackline.schemas.tables.table import SourcePartition
 
@@ -155,6 +156,19 @@ def low_savepoint(probed: Probed, patch: pytest.MonkeyPatch) -> Callable[[], obj
     return probed.database.scan
 
 
+def stale_savepoint(probed: Probed, patch: pytest.MonkeyPatch) -> Callable[[], object]:
+    """A savepoint has the place of an earlier one."""
+    save, places = ModelTransaction.save, list[bytes]()
+
+    def broken(one: ModelTransaction, name: str) -> bytes:
+        places.append(save(one, name))
+        one.savepoints[-1] = one.savepoints[-1]._replace(number=places[0])
+        return places[0]
+
+    patch.setattr(ModelTransaction, "save", broken)
+    return probed.database.scan
+
+
 def commands_of_each_table(probed: Probed, _: pytest.MonkeyPatch) -> Callable[[], object]:
     """Each table of a transaction has commands of its own."""
     for instance in probed.job.instances.values():
@@ -207,6 +221,7 @@ def moves_as_updates(probed: Probed, patch: pytest.MonkeyPatch) -> Callable[[], 
         ("A2", late_listing),
         ("A3", late_versions),
         ("A4", low_savepoint),
+        ("A4", stale_savepoint),
         ("A5", commands_of_each_table),
         ("A6", silent_scans),
         ("A7", moves_row_by_row),
@@ -307,6 +322,13 @@ def test_a_commit_that_comes_while_the_newest_rows_are_read_is_no_fault(make: Ma
 
     probed.world.model.plan("TOP (500)", act=commit)
     assert probed.verdicts()["A1"] is HOLDS
+
+
+def test_a_commit_that_a_page_may_have_cut_is_not_judged(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of two rows has the whole commit of one table; whether it has, a page does not show."""
+    probed = make()
+    monkeypatch.setattr(assumption_sql, "MOST_ROWS", 2)
+    assert probed.verdicts()["A5"] is UNTRIED
 
 
 @pytest.mark.parametrize("text", ["SAVE TRANSACTION", "CASE WHEN", "COMMIT TRANSACTION"])

@@ -147,7 +147,8 @@ class LogObserver:
         (after,) = ask_values(session, assumption_sql.SCANS, _DOING)
         if self._looks[-1][:1] != self._looks[0][:1]:
             return f"commits came within {REST_S:g} s: run it again while the database is idle"
-        if after == before or not (ends := [parse_lsn(end) for end, _, _ in after if end]):
+        ends = [parse_lsn(end) for end, _, _ in after if end and ":" in end]  # none while a scan runs
+        if after == before or not ends:
             return f"no scan of the capture job ended within {REST_S:g} s"
         return ScanReach(above, max(ends))
 
@@ -173,7 +174,8 @@ class LogObserver:
 
     def _write(self, session: TdsSession, table: TableId, ids: Sequence[str], *, exchanges: bool) -> None:
         """Let two transactions overlap, and set a savepoint before the third."""
-        first, second, third = (signal_sql(table, SignalRow(one, _KIND, "{}"), delete=False) for one in ids)
+        rows = [SignalRow(one, _KIND, f'{{"row": {number}}}') for number, one in enumerate(ids)]
+        first, second, third = (signal_sql(table, one, delete=False) for one in rows)
         with OpenedSession(self._server.connect()) as other:
             other.execute(assumption_sql.begun(first), _DOING)
             session.execute(second, _DOING)
@@ -212,7 +214,7 @@ class LogObserver:
     ) -> OwnRows:
         first = [min(lsn for lsn, _, _, kind, id_ in rows if (kind, id_) == (INSERT, one)) for one in ids]
         self._visible = [*self._visible, *first[:2]]
-        moved = [kind for lsn, _, _, kind, _ in rows if lsn not in first]
+        moved = [(kind, id_) for lsn, _, _, kind, id_ in rows if lsn not in first]
         none = f"ALLOW_SNAPSHOT_ISOLATION is OFF in {self._server.database}, so no versions are read"
         return OwnRows(
             (first[1], first[0]),

@@ -17,7 +17,7 @@ from wrackline.producers.sources.sqlserver.assume.assumptions import (
     untried,
 )
 
-OWN = OwnRows((lsn(3), lsn(4)), lsn(6), 0, (1, 1, 2, 2))
+OWN = OwnRows((lsn(3), lsn(4)), lsn(6), 0, ((1, "a"), (1, "b"), (2, "b"), (2, "a")))
 SEEN = ObservedLog(
     looks=[[lsn(2), lsn(1)], [lsn(4), lsn(3), lsn(2), lsn(1)], [lsn(6), lsn(4), lsn(3), lsn(2)]],
     counts=[RangeCounts("orders", 2, 2), RangeCounts("lines", 0, 0)],
@@ -42,6 +42,7 @@ def test_what_was_seen_of_a_good_server_holds() -> None:
     assert found[1].seen.startswith("3 commits were listed")
     assert found[1].seen.endswith("the order is right")
     assert found[4].seen.endswith("over several tables: 1")
+    assert found[6].seen.endswith("came as operations 1 1 2 2")
 
 
 @pytest.mark.parametrize(
@@ -61,8 +62,8 @@ def test_what_was_seen_of_a_good_server_holds() -> None:
         ("A5", {"rows": {7: [NewestRow(lsn(4), 1, b"a"), NewestRow(lsn(4), 2, b"b")],
                          9: [NewestRow(lsn(4), 1, b"c")]}}),
         ("A6", {"scan": ScanReach(lsn(3), lsn(2))}),
-        ("A7", {"own": OWN._replace(moved=(1, 2, 1, 2))}),
-        ("A7", {"own": OWN._replace(moved=(3, 4, 3, 4))}),
+        ("A7", {"own": OWN._replace(moved=((1, "a"), (2, "b"), (1, "b"), (2, "a")))}),
+        ("A7", {"own": OWN._replace(moved=((3, "a"), (4, "b"), (3, "b"), (4, "a")))}),
     ],
 )  # fmt: skip
 def test_an_answer_that_contradicts_an_assumption_is_found(id_: str, change: dict[str, Any]) -> None:
@@ -98,6 +99,8 @@ def test_where_nothing_was_seen_nothing_is_said(ids: set[str], change: dict[str,
         {"counts": [RangeCounts("orders", 2, 1)]},  # the cleanup job
         {"rows": {**SEEN.rows, 8: [NewestRow(lsn(2), 1, b"a")]}},  # the oldest that is listed
         {"scan": ScanReach(lsn(3), lsn(3))},
+        {"own": OWN._replace(moved=((3, "a"), (4, "a"), (3, "b"), (4, "b")))},  # what changes is the rest
+        {"own": OWN._replace(moved=((1, "b"), (2, "b"), (1, "a"), (2, "a")))},
         {"looks": [[lsn(2), lsn(1)], [lsn(4), lsn(3), lsn(2)], SEEN.looks[2]]},  # the oldest went
         {"rows": {**SEEN.rows, 8: [NewestRow(lsn(1), 1, b"a")]}},  # below the oldest that is listed
     ],
