@@ -29,6 +29,7 @@ COMPILED = [
     "producers/sources/sqlserver/wire/message_bytes.py",
     "producers/sources/sqlserver/wire/token_reader.py",
     "producers/sources/sqlserver/rows/cells.py",
+    "producers/sources/sqlserver/rows/packed_row.py",
     "producers/sources/sqlserver/rows/rows.py",
     "producers/sources/sqlserver/chunks/slicing.py",
     "producers/sources/postgres/rows/cells.py",

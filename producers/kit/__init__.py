@@ -13,6 +13,7 @@ database.
     polled_stream.py     the loop of a stream: read, look, take, wait
     database_topics.py   whether tables of several databases would share a topic
     wakeup.py            wakes a thread that waits for a socket
+    readable.py          waits until a descriptor can be read
     notice_throttle.py   reports what anybody can cause, at most once a minute
     preflight/           probes, and findings about tables and columns
     reads/               SQL by a dialect, chunk reads and whole reads

@@ -17,7 +17,6 @@ ended decides what follows (`ReadState`):
              and to an empty socket message by message, which costs it three times as much
 """
 
-import select
 from collections.abc import Callable, Collection
 from enum import Enum, auto
 from types import MappingProxyType
@@ -26,6 +25,7 @@ from weakref import finalize
 
 from wrackline.producers.contract.optional_parts import StreamWait
 from wrackline.producers.contract.steps import Batch, Position
+from wrackline.producers.kit.readable import readable
 from wrackline.producers.kit.wakeup import Wakeup
 
 _AGAIN_S: Final = 0.02  # between two tries to explain a message that is held
@@ -215,11 +215,11 @@ class PolledStream(Generic[P]):
         """Wait for the wire or a wake; return whether `wake` was called."""
         wakeup, wire = self._wakeup.fileno(), self._wire
         if self.state in _PAUSES:
-            heard, _, _ = select.select([wakeup], [], [], min(left, _PAUSES[self.state]))
+            heard = readable([wakeup], min(left, _PAUSES[self.state]))
         else:
             self._mind_silence()
             socket = wire.fileno()
-            heard, _, _ = select.select([socket, wakeup], [], [], min(left, wire.longest_wait))
+            heard = readable([socket, wakeup], min(left, wire.longest_wait))
             if socket in heard:
                 wire.silence.hear()  # also for an incomplete message
         if wakeup in heard:

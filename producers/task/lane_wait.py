@@ -6,11 +6,11 @@ rows is looked at after each wait.
 """
 
 import math
-import select
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from wrackline.producers.kit.readable import readable
 from wrackline.producers.kit.wakeup import Wakeup
 from wrackline.producers.task.partition_run import PartitionRun
 from wrackline.schemas.tables.table import SourcePartition
@@ -45,19 +45,16 @@ class LaneWait:
             self._round_at = now + LOOK_S
             self._looked.update((lane.partition, now) for lane in lanes)
             return lanes
-        poll, owners, dues = select.poll(), dict[int, SourcePartition](), dict[SourcePartition, float]()
-        poll.register(bell, select.POLLIN)
+        owners, dues = dict[int, SourcePartition](), dict[SourcePartition, float]()
         for lane in lanes:
             dues[lane.partition] = looked = self._looked.get(lane.partition, -math.inf)
             if lane.shared is not None and looked > -math.inf:
                 files, seconds = lane.shared.begin_wait()
                 dues[lane.partition] = looked + seconds
-                for file in files:
-                    poll.register(file, select.POLLIN)
-                    owners[file] = lane.partition
+                owners.update(dict.fromkeys(files, lane.partition))
         rest = max(0.0, min(patience, min([self._round_at, *dues.values()]) - now))
         heard = defaultdict[SourcePartition, set[int]](set)
-        for file, _ in poll.poll(math.ceil(1000 * rest)):
+        for file in readable((bell, *owners), rest):
             if file == bell:
                 self._bell.clear()
             else:

@@ -1,5 +1,9 @@
 """The promises of a log stream."""
 
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
@@ -30,6 +34,7 @@ from wrackline.testing.sources.source_world import (
 
 GENEROUS = 10.0  # seconds; a call that may not wait needs none of them
 BIG = "long value " * 400
+SELECTABLE = 1024  # descriptors from here on are refused by `select.select`
 
 
 def row(shop: str, number: int, label: str = "x", big: str | None = None) -> Insert:
@@ -40,6 +45,22 @@ def row(shop: str, number: int, label: str = "x", big: str | None = None) -> Ins
 def truncated(world: SourceWorld) -> tuple[Truncated, ...]:
     """A truncate, where the database does it."""
     return (Truncated(),) if Ability.TRUNCATES in world.abilities else ()
+
+
+@contextmanager
+def low_numbers_taken() -> Iterator[None]:
+    """Let whatever is opened meanwhile have a descriptor that `select.select` refuses."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2 * SELECTABLE, limits[1]))
+    taken = [os.open(os.devnull, os.O_RDONLY)]
+    try:
+        while taken[-1] < SELECTABLE:
+            taken.append(os.dup(taken[0]))
+        yield
+    finally:
+        for file in taken:
+            os.close(file)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 class LogPromises:
@@ -188,6 +209,13 @@ class LogPromises:
         assert world.now() - start < GENEROUS
         assert world.told(partition) == told, "INV-1: nothing was published"
         assert [e.key for e in events(world, read(world, stream, name))] == [("a", 1), ("a", 2)]
+
+    def test_a_log_is_read_whatever_the_number_of_its_socket(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        with low_numbers_taken():
+            stream = open_stream(world, partition)
+            (event,) = events(world, read(world, stream, world.commit(partition, row("a", 1))))
+        assert event.key == ("a", 1)
 
     def test_a_quiet_log_reports_its_position(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]

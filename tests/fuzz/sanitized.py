@@ -40,6 +40,7 @@ TESTS = (
     "tests/unit/test_pgoutput_rows.py",
     "tests/property/test_row_codec.py",
     "tests/property/test_splice.py",
+    "tests/property/test_sqlserver_packed_rows.py",
     "tests/property/test_sqlserver_token_reader.py",
     "tests/property/test_stretch.py",
 )

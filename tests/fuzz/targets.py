@@ -25,6 +25,7 @@ from wrackline.producers.sources.postgres.rows import messages
 from wrackline.producers.sources.postgres.rows.rows import PgRowDecoder as PostgresRows
 from wrackline.producers.sources.sqlserver.discover.types import WireType, column_type, of_wire
 from wrackline.producers.sources.sqlserver.rows.cell_values import reader_of
+from wrackline.producers.sources.sqlserver.rows.packed_row import RowPacker, unpack_row
 from wrackline.producers.sources.sqlserver.wire.token_reader import TdsBatch, TdsReader
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.events.frame import Frame
@@ -156,8 +157,9 @@ def _read_answer(given: bytes, piece: int, at_once: int) -> None:
     while not reader.over:
         found = reader.next(at_once)
         if isinstance(found, TdsBatch):
-            for row in range(len(found)):
-                found.row(row)
+            for row, packed in enumerate(RowPacker().pack(found)):
+                if tuple(unpack_row(packed)) != found.row(row):
+                    raise AssertionError
         elif found is None:
             if at == len(given):
                 return

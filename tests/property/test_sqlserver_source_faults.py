@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.fixtures.sqlserver_world import SqlServerWorld
-from wrackline.control.local.sqlserver_standin.model.database import Grant
-from wrackline.producers.contract.optional_parts import NoServerPosition, Removable
+from wrackline.control.local.sqlserver_standin.model.database import Grant, ModelDatabase
+from wrackline.producers.contract.optional_parts import Beating, LogEnding, NoServerPosition, Removable
 from wrackline.producers.contract.row_chunks import ChunkRequest
 from wrackline.producers.contract.source_plugin import LogStream, MarkKind
 from wrackline.producers.contract.steps import Appeared, Commit, Fault, Reshaped, Rows, Step, Vanished
@@ -31,6 +31,7 @@ from wrackline.testing.sources.reading import (
     read_batches,
     row_changes,
 )
+from wrackline.testing.sources.source_suite import reached
 from wrackline.testing.sources.source_world import KEY, Delete, Insert, Update
 
 Make = Callable[..., SqlServerWorld]
@@ -127,6 +128,50 @@ def test_rows_of_a_quiet_log_move_the_place_and_hide_nothing(make: Make) -> None
     database.write_dummy()
     last = world.commit(first(world), row("a", 3))
     assert [e.key for e in events(world, read(world, stream, last))] == [("a", 2), ("a", 3)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "query"),
+    [
+        (MarkKind.SIGNAL, {}),
+        (MarkKind.FENCE, {"heartbeat.action.query": "INSERT INTO [public].elsewhere (note) VALUES (1);"}),
+    ],
+)
+def test_a_heartbeat_ends_the_wait_for_a_place_of_a_quiet_log(
+    make: Make, monkeypatch: pytest.MonkeyPatch, kind: MarkKind, query: dict[str, str]
+) -> None:
+    """Nothing is known of a quiet log for minutes, because the capture job has nothing to report."""
+    monkeypatch.setattr(ModelDatabase, "write_dummy", lambda _: None)
+    world = make(1, kind, **{"heartbeat.interval.ms": "1000"}, **query)
+    world.database(first(world)).enable_table("public.elsewhere")
+    stream = open_stream(world, first(world))
+    read(world, stream, world.commit(first(world), row("a", 1)))
+    assert isinstance(world.source, LogEnding)
+    assert isinstance(world.source, Beating)
+    end = world.source.log_end(first(world))
+    for _ in range(5):
+        stream.ask()
+        batch = stream.poll(world.now() + 0.1)
+        assert batch is None or not reached(end, batch.steps)
+    world.source.beat(first(world))
+    steps = [
+        step
+        for batch in read_batches(world, stream, lambda more: bool(reached(end, more)))
+        for step in batch.steps
+    ]
+    assert not row_changes(steps)
+
+
+def test_a_pipeline_that_marks_nothing_in_a_quiet_log_is_named_by_the_check(make: Make) -> None:
+    def late(*args: MarkKind, **more: str) -> list[str]:
+        world = make(1, *args, **more)
+        found = world.source.check(first(world), world.source.tables(first(world)))
+        return [one.id for one in found if one.id == "sqlserver.places_late"]
+
+    assert late(MarkKind.SIGNAL) == []
+    assert late(MarkKind.FENCE) == ["sqlserver.places_late"]
+    beats = {"heartbeat.interval.ms": "1000", "heartbeat.action.query": "SELECT 1;"}
+    assert late(MarkKind.FENCE, **beats) == []
 
 
 def test_two_instances_with_equal_starts_lose_no_column(make: Make) -> None:

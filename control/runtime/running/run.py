@@ -6,6 +6,9 @@
     board            writes what becomes of it to the pipeline's board
     metrics          answers scrapes, if metrics.port is set
 
+The source is opened twice: here, to ask before a generation is claimed and beside the task, and by the task,
+to write events.  A source lends its connection to one caller at a time, so neither waits for the other.
+
 Each pipeline has its own internal topics, `wrackline-<name>-*`: a partition of an offsets topic has one
 writer, and without a group nothing assigns partitions.  A second run of the same pipeline claims a newer
 generation; the first run notices that when it is fenced, reports it and ends.

@@ -10,7 +10,6 @@ no reader is ended by it, not even that of another trial, and nothing stays open
 
 import hashlib
 import random
-import select
 import struct
 import time
 import uuid
@@ -24,6 +23,7 @@ from pymysql.connections import Connection
 
 from wrackline.producers.contract.trials import LEFT_S, LogPace, Measures, Trial, trial_stamp
 from wrackline.producers.failpoints import reach
+from wrackline.producers.kit.readable import readable
 from wrackline.producers.sources.mysql.chunks.mark_settings import signal_table
 from wrackline.producers.sources.mysql.connect import tls
 from wrackline.producers.sources.mysql.connect.connect import MySqlServer, query_dicts
@@ -215,7 +215,7 @@ def _events(packets: Packets, most: int) -> Iterator[Event]:
                 return
             raise
         if event is None:
-            select.select([packets], [], [], PATIENCE_S)
+            readable([packets], PATIENCE_S)
             packets.fill()
             continue
         data, at, end = event

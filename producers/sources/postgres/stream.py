@@ -12,7 +12,6 @@ by itself, and only a socket that is full makes it send many at once.
 """
 
 import fcntl
-import select
 import struct
 import termios
 from array import array
@@ -26,6 +25,7 @@ from psycopg import generators, pq
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Batch, Position
 from wrackline.producers.kit.polled_stream import LONGEST_READ_S, PolledStream, ReadState, SilenceWatch
+from wrackline.producers.kit.readable import readable
 from wrackline.producers.sources.postgres.connect.timeouts import wait_on
 from wrackline.producers.sources.postgres.decode import PgDecoder
 from wrackline.producers.sources.postgres.discover.discover import NotVisible
@@ -230,7 +230,7 @@ class PgLogWire:
         try:
             for _ in range(_MOST_READS):
                 self._wire.consume_input()
-                if not select.select([self._wire.socket], [], [], 0)[0]:
+                if not readable([self._wire.socket], 0):
                     break
         except psycopg.OperationalError as exc:
             raise LOG_ENDED(slot=self._slot, reason=str(exc).strip()) from None

@@ -7,7 +7,6 @@ The slot is temporary: it ends with its session, also when we are killed.  A mes
 server that may not be written to is asked for its place in the log instead.
 """
 
-import select
 import time
 import uuid
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from psycopg import conninfo, generators, pq
 
 from wrackline.producers.contract.trials import LogPace, Measures, Trial
 from wrackline.producers.failpoints import reach
+from wrackline.producers.kit.readable import readable
 from wrackline.producers.sources.postgres.connect.connect import Connection, PgServer
 from wrackline.producers.sources.postgres.connect.server_errors import explain_answer, translate_errors
 from wrackline.producers.sources.postgres.connect.timeouts import wait_on
@@ -148,7 +148,7 @@ class PgTrials:
         """Read until the message comes; without one, until anything comes."""
         wanted, deadline = (written or "").encode(), time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
-            select.select([wire.socket], [], [], _LOOK_S)
+            readable([wire.socket], _LOOK_S)
             wire.consume_input()
             while (found := wire.get_copy_data(1))[0] > 0:
                 if wanted in bytes(found[1]):

@@ -91,7 +91,7 @@ class SqlServerDatabase:
         self._filter = TableFilter.of(settings)
         self._selection = Selection(self._catalogued, self._filter, self._signal_table)
         self._connection = LentConnection(self._server.connect, lambda one: not one.closed, _as_it_is)
-        self._heartbeat = SqlServerHeartbeat(self._server, settings)
+        self._heartbeat = SqlServerHeartbeat(self._server, settings, self._mark_settings, around.now_ms)
         self._opened = OpenHandles()
 
     def tables(self) -> Sequence[TableId]:
@@ -216,7 +216,7 @@ class SqlServerDatabase:
             return SqlServerFence("end", savepoint_lsn(session))
 
     def beat(self) -> None:
-        """Run the heartbeat's query."""
+        """Write a heartbeat."""
         self._heartbeat.beat()
 
     def place(self, saved: Saved) -> str:

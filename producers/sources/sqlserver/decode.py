@@ -8,7 +8,7 @@ of columns: so the same event has the same seq after any restart.  News of table
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from wrackline.producers.contract.steps import (
     Batch,
@@ -88,6 +88,23 @@ class OpenCommit:
         return made
 
 
+class PlaceInside(NamedTuple):
+    """The place behind a change, as parts: most are never asked for."""
+
+    base: SqlServerPosition  # with what all positions have in common
+    commit: LoggedCommit
+    done: int
+    last: RowPlace
+    serial: int
+
+    @property
+    def position(self) -> SqlServerPosition:
+        """The position."""
+        base, commit, done, last, serial = self
+        transaction = commit.transaction
+        return replace(base, lsn=commit.lsn, done=done, cut=last, serial=serial, transaction=transaction)
+
+
 class SqlServerDecoder:
     """Takes pieces one by one; `take` hands out their steps."""
 
@@ -108,7 +125,7 @@ class SqlServerDecoder:
         self._untold = False  # whether something of the catalogue has not been reported
         self._open: OpenCommit | None = None
         self._rows: list[RowChange] = []  # since the last other step
-        self._upto = start  # the place behind them
+        self._upto: PlaceInside | None = None  # the place behind them
         self._size = 0
 
     @property
@@ -196,7 +213,7 @@ class SqlServerDecoder:
             serial=0,
             transaction=opened.commit.transaction,
         )
-        self._at = self._upto = whole
+        self._at, self._upto = whole, None
         if opened.announced:
             self._log.at = whole
             self._log.steps.append(Commit(opened.name, whole, opened.committed_ms))
@@ -221,7 +238,6 @@ class SqlServerDecoder:
         if isinstance(reader, SignalReader):
             self._signal(opened, reader, change)
             return
-        upto = self._upto
         opened.take(key, op)
         frame = opened.frame(self._labels, self._at.epoch, reader.table)
         out = opened.done > opened.skip
@@ -239,11 +255,11 @@ class SqlServerDecoder:
             return
         self._announce(opened)
         if misfit is not None:
-            self._flush(upto)
-            self._upto = self._inside(opened)
-            unfit = UnfitRow(reader.ref, misfit.misfit, self._upto)
-            self._log.steps += (unfit, Rows(made, self._upto))
-            self._log.at = self._upto
+            self._flush()
+            here = self._inside(opened).position
+            unfit = UnfitRow(reader.ref, misfit.misfit, here)
+            self._log.steps += (unfit, Rows(made, here))
+            self._log.at = here
         else:
             self._rows += made
             self._upto = self._inside(opened)
@@ -262,8 +278,7 @@ class SqlServerDecoder:
         found = reader.signal(change)
         if found is not None:
             self._announce(opened)
-            self._upto = self._inside(opened)
-            self._log.steps.append(Signal(*found, self._upto))
+            self._log.steps.append(Signal(*found, self._inside(opened).position))
 
     def _give_up(self, number: int, error: OperatorNeeded) -> None:
         self._flush()
@@ -271,22 +286,14 @@ class SqlServerDecoder:
         if table is not None:
             self._log.report(Fault(table, error))
 
-    def _inside(self, opened: OpenCommit) -> SqlServerPosition:
+    def _inside(self, opened: OpenCommit) -> PlaceInside:
         """Return the place behind the change that came last."""
-        return replace(
-            self._at,
-            lsn=opened.commit.lsn,
-            done=opened.done,
-            cut=opened.last,
-            serial=opened.serial,
-            transaction=opened.commit.transaction,
-        )
+        return PlaceInside(self._at, opened.commit, opened.done, opened.last, opened.serial)
 
-    def _flush(self, upto: SqlServerPosition | None = None) -> None:
+    def _flush(self) -> None:
         """Close the stretch of rows before another step."""
-        if self._rows:
-            end = self._upto if upto is None else upto
-            self._log.end_rows(self._rows, end.done - 1, end)
+        if self._rows and self._upto is not None:
+            self._log.end_rows(self._rows, self._upto.done - 1, self._upto.position)
             self._rows = []
 
     def _end_batch(self) -> None:

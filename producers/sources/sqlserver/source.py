@@ -117,7 +117,7 @@ class SqlServerSource:
         return self._of(partition).log_end()
 
     def beat(self, partition: SourcePartition) -> None:
-        """Run the heartbeat's query."""
+        """Write a heartbeat."""
         self._of(partition).beat()
 
     def place(self, partition: SourcePartition, saved: Saved) -> str:

@@ -3,12 +3,12 @@
 TLS runs over memory, so one socket serves a log-in that is encrypted and a rest that is not.
 """
 
-import select
 import socket
 import ssl
 from collections.abc import Callable
 
 from wrackline.control.local.sqlserver_standin.wire.packets import ClientMessage, Incoming, MessageKind, cut
+from wrackline.producers.kit.readable import readable
 
 _PIECE = 65_536
 
@@ -101,7 +101,7 @@ class Transport:
 
     def waiting_message(self) -> ClientMessage | None:
         """Return a message that has come already, without waiting."""
-        while select.select([self._socket], [], [], 0)[0]:
+        while readable([self._socket], 0):
             self._feed()
             if message := self._incoming.next():
                 return message

@@ -7,7 +7,6 @@ that a server does not know does no harm, so both get the same variables.  We al
 checksums: a file that was written without them is sent without them.
 """
 
-import select
 import socket
 import struct
 import uuid
@@ -17,6 +16,7 @@ from typing import Protocol, TypeAlias, cast
 import pymysql
 from pymysql.constants import COMMAND
 
+from wrackline.producers.kit.readable import readable
 from wrackline.producers.sources.mysql.connect.connect import is_mariadb
 from wrackline.producers.sources.mysql.connect.server_errors import account_of
 from wrackline.producers.sources.mysql.events import event_kinds
@@ -74,7 +74,7 @@ def file_creation_time(connection: Connection, reader: DumpReader, file: str) ->
         while True:
             event = packets.take()
             if event is None:
-                select.select([packets], [], [], _ANSWER_S)
+                readable([packets], _ANSWER_S)
                 if not packets.fill():
                     raise LOG_ENDED(reason=f"{file} does not begin")
             elif event[0][event[1] + 4] == event_kinds.FORMAT_DESCRIPTION:

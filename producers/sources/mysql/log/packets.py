@@ -55,7 +55,7 @@ class Packets:
         self._goes_on = False  # and then another packet of it
 
     def fileno(self) -> int:
-        """The socket's number, for select; used after a `fill` that found nothing."""
+        """The socket's number, to wait for; used after a `fill` that found nothing."""
         return self._wire.fileno()
 
     def close(self) -> None:

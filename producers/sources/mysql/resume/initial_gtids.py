@@ -9,9 +9,9 @@ nothing from behind the place.  A gap in a position would stay for ever: another
 transactions, as if they were new, after all later ones.
 """
 
-import select
 from dataclasses import replace
 
+from wrackline.producers.kit.readable import readable
 from wrackline.producers.sources.mysql.events import event_kinds
 from wrackline.producers.sources.mysql.events.events import (
     Frames,
@@ -62,6 +62,6 @@ def add_initial_gtids(start: MySqlPosition, packets: Packets, most_silence: floa
 
 def _next(packets: Packets, most_silence: float) -> tuple[bytes, int, int]:
     while (event := packets.take()) is None:
-        if not packets.fill() and not select.select([packets], [], [], most_silence)[0]:
+        if not packets.fill() and not readable([packets], most_silence):
             raise LOG_ENDED(reason=f"it has been silent for {most_silence:g} s")
     return event

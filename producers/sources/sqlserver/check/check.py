@@ -183,6 +183,8 @@ def _signal_findings(look: SqlServerLook) -> Iterator[Finding]:
     if table is not None:
         found = [facts for facts in look.catalogue.tables.values() if facts.id == table]
         yield from check_server.instance_findings(table, found[0].instances if found else (), ())
+    elif look.settings["heartbeat.action.query"] is None:
+        yield check_rules.PLACES_LATE(name=look.server.database)
 
 
 def _rule_findings(look: SqlServerLook) -> Iterator[Finding]:

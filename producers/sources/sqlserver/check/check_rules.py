@@ -77,6 +77,17 @@ CAPTURE_SLOW = rule(
         " {seconds};",
     ),
 )
+PLACES_LATE = rule(
+    "sqlserver.places_late",
+    INFO,
+    "A quiet database reports its place late",
+    "marks are places of the log, and while no captured table of {name} changes, the capture job reports its"
+    " place only about every five minutes",
+    "on a quiet database each chunk of existing rows waits that long, and freshness is that much less",
+    "where the login may write, name a signal table: signal.data.collection = 'dbo.wrackline_signals'; or let"
+    " a heartbeat write into a captured table: heartbeat.interval.ms = 10000 and heartbeat.action.query ="
+    " 'UPDATE dbo.<table> SET <column> = SYSUTCDATETIME();'",
+)
 RETENTION_SHORT = rule(
     "sqlserver.retention_short",
     WARNING,

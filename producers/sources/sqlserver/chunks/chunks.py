@@ -27,7 +27,7 @@ from wrackline.producers.sources.sqlserver.log.lsn import Lsn
 from wrackline.producers.sources.sqlserver.log.position import SqlServerPosition
 from wrackline.producers.sources.sqlserver.rows.cell_forms import cell_forms
 from wrackline.producers.sources.sqlserver.rows.cell_values import text_of
-from wrackline.producers.sources.sqlserver.rows.packed_row import pack_row, unpack_row
+from wrackline.producers.sources.sqlserver.rows.packed_row import RowPacker, unpack_row
 from wrackline.producers.sources.sqlserver.rows.rows import SqlServerRowDecoder
 from wrackline.producers.sources.sqlserver.rows.source_record import SqlServerSourceLabels, source_record
 from wrackline.producers.sources.sqlserver.wire.session import StatementCancelledError, TdsSession
@@ -241,7 +241,7 @@ def chunk_slicing(
 
 def packed_rows(batch: TdsBatch) -> list[bytes]:
     """Return each row of a batch in one piece."""
-    return [pack_row(batch.row(row)) for row in range(len(batch))]
+    return RowPacker().pack(batch)
 
 
 def key_columns(facts: SqlServerTableFacts) -> dict[str, SqlServerKeyColumn]:

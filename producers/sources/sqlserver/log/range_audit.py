@@ -10,6 +10,7 @@ out, the newest of these, because what comes late comes soon.  A commit that was
 its first part was handed out by somebody else.
 """
 
+import math
 from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -42,7 +43,7 @@ class CountedRange(NamedTuple):
 
 
 class RangeAudit:
-    """Remembers the ranges of the last seconds; `interval_s` is the time between two counts."""
+    """Remembers the ranges of the last seconds; `interval_s` is the time between two counts, or infinite."""
 
     def __init__(self, database: str, interval_s: float) -> None:
         self._database, self._interval = database, interval_s
@@ -76,7 +77,7 @@ class RangeAudit:
     def due(self, now: float) -> Sequence[CountedRange]:
         """Return what to count now: the newest range that has rested; nothing if it is too soon."""
         found: Sequence[CountedRange] = ()
-        if now - self._counted_at < self._interval:
+        if math.isinf(self._interval) or now - self._counted_at < self._interval:
             return found
         while self._read and self._read[0][0] <= now - REST_S:
             found = self._read.popleft()[1]

@@ -8,7 +8,7 @@ was altered, the pages are dropped, and read again as the catalogue is then.  So
 the columns and the types of the catalogue that is handed out with them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -19,6 +19,7 @@ from wrackline.producers.sources.sqlserver.log import page_sql
 from wrackline.producers.sources.sqlserver.log.change_rows import ChangeRow, RowPlace, place_of, row_key
 from wrackline.producers.sources.sqlserver.log.lsn import Lsn
 from wrackline.producers.sources.sqlserver.log.page_merger import (
+    MOST_ROWS,
     CommitPart,
     LoggedCommit,
     PageMerger,
@@ -29,7 +30,9 @@ from wrackline.producers.sources.sqlserver.log.range_audit import CountedRange, 
 from wrackline.producers.sources.sqlserver.poll.following import Following, follow
 from wrackline.producers.sources.sqlserver.poll.rotator import InstanceRotator
 from wrackline.producers.sources.sqlserver.rows.answers import TableAnswer, python_rows
-from wrackline.producers.sources.sqlserver.rows.packed_row import pack_row
+from wrackline.producers.sources.sqlserver.rows.packed_row import RowPacker
+from wrackline.producers.sources.sqlserver.wire.session import TdsAnswer
+from wrackline.producers.sources.sqlserver.wire.token_reader import TdsBatch
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.tables.table import TableId
 
@@ -40,9 +43,17 @@ _AT_ONCE: Final = 50  # pages in one round trip
 class LogSession(Protocol):
     """A connection to the database."""
 
-    def answers(self, sql: str) -> Sequence[TableAnswer]:
-        """Run a batch, and return its results."""
+    def stream(self, sql: str, at_once: int) -> Iterator[TdsBatch]:
+        """Run a batch, and return the rows of its results as they come."""
         ...
+
+
+@dataclass(slots=True)
+class ReadPage:
+    """A page of a change table."""
+
+    types: Sequence[WireType]  # of the table's own columns
+    rows: list[ChangeRow] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +101,7 @@ class RoundReader:
         self._merger: PageMerger | None = None
         self._upto = at.lsn  # of the merger's commits
         self._types: dict[int, Sequence[WireType]] = {}
+        self._packer = RowPacker()
 
     def read(self) -> LogPiece:
         """Make one round trip."""
@@ -98,12 +110,12 @@ class RoundReader:
         wanted = [] if merger is None else list(merger.wanted())[:_AT_ONCE]
         counted = () if merger is not None else self._audit.due(self._clock())
         try:
-            answers = list(self._session.answers(self._batch(wanted, counted)))
+            pages, answers = self._answers(self._batch(wanted, counted), wanted)
         except WracklineError as error:
             if error.code != "sqlserver.object_missing" or not self._renew():
                 raise
             return LogPiece(self._following, ddl=self._at.ddl)
-        pages, (proof, ddl, commits, *counts) = answers[: len(wanted)], answers[len(wanted) :]
+        proof, ddl, commits, *counts = answers
         if (lost := self._disproven(proof, ddl)) is not None:
             return LogPiece(self._following, ddl=self._at.ddl, lost=lost)
         self._audit.compare(counted, [int(next(python_rows(one))[0]) for one in counts])
@@ -114,6 +126,21 @@ class RoundReader:
         if quiet:
             self.rotator.rotate(self._following.tables)
         return LogPiece(self._following, parts, dict(self._types), self._at.ddl, size=size, quiet=quiet)
+
+    def _answers(self, sql: str, wanted: Sequence[PageRequest]) -> tuple[list[ReadPage], list[TdsAnswer]]:
+        """Return pages and the other results; rows are taken as they come, or each batch held a buffer."""
+        pages: list[ReadPage] = []
+        others: list[TdsAnswer] = []
+        for batch in self._session.stream(sql, MOST_ROWS):
+            if batch.result < len(wanted):
+                if batch.result == len(pages):
+                    pages.append(ReadPage([column.type for column in batch.columns[_OWN:]]))
+                pages[-1].rows += self._change_rows(wanted[batch.result].table, batch)
+            else:
+                if batch.result == len(wanted) + len(others):
+                    others.append(TdsAnswer(batch.columns))
+                others[-1].rows += (batch.row(row) for row in range(len(batch)))
+        return pages, others
 
     def _begin_range(self) -> None:
         """Begin with the commits that were found, if the last ones are handed out."""
@@ -173,12 +200,12 @@ class RoundReader:
         return self._following.proof != before
 
     def _merged(
-        self, merger: PageMerger, wanted: Sequence[PageRequest], pages: Sequence[TableAnswer]
+        self, merger: PageMerger, wanted: Sequence[PageRequest], pages: Sequence[ReadPage]
     ) -> Sequence[CommitPart]:
         for request, page in zip(wanted, pages, strict=True):
-            self._types[request.table] = [column.type for column in page.columns[_OWN:]]
-            rows = [_change_row(request.table, cells) for cells in page.rows]
-            merger.feed(request.table, rows, full=len(rows) == request.most_rows)
+            if self._types.get(request.table) != page.types:  # or each row would compare two lists
+                self._types[request.table] = page.types
+            merger.feed(request.table, page.rows, full=len(page.rows) == request.most_rows)
         parts = merger.take()
         for part in parts:
             self._audit.count(part)
@@ -188,6 +215,14 @@ class RoundReader:
             self._merger = None
         return parts
 
+    def _change_rows(self, table: int, batch: TdsBatch) -> Iterator[ChangeRow]:
+        """Take the rows of a page: their places, and what is packed of their own columns."""
+        for row, image in enumerate(self._packer.pack(batch, _OWN)):
+            lsn, command, seqval, operation, mask = (batch.cell(row, column) for column in range(_OWN))
+            number = None if command is None else int.from_bytes(command, "little", signed=True)
+            place = RowPlace(number, seqval or b"", table, int.from_bytes(operation or b"", "little"))
+            yield row_key(lsn or b"", place), mask or b"", image
+
     def _pass(self, part: CommitPart) -> None:
         """Note that a part is returned."""
         lsn, transaction = part.commit.lsn, part.commit.transaction
@@ -196,11 +231,3 @@ class RoundReader:
         elif part.changes:
             done, last = part.first + len(part.changes), place_of(part.changes[-1][2])
             self._at = replace(self._at, lsn=lsn, done=done, cut=last, transaction=transaction)
-
-
-def _change_row(table: int, cells: Sequence[bytes | None]) -> ChangeRow:
-    """Take the cells of a row of a page, as they came."""
-    lsn, command, seqval, operation, mask, *image = cells
-    number = None if command is None else int.from_bytes(command, "little", signed=True)
-    place = RowPlace(number, seqval or b"", table, int.from_bytes(operation or b"", "little"))
-    return row_key(lsn or b"", place), mask or b"", pack_row(image)

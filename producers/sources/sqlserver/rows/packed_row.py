@@ -1,4 +1,4 @@
-"""A row's cells in one piece of bytes: the length of each, then its bytes.  Pure.
+"""A row's cells in one piece of bytes: the length of each, then its bytes.
 
     length (4 bytes; ffffffff: NULL) | cell | length | cell ...
 
@@ -6,24 +6,85 @@ Pages and chunks are kept so between the wire and Avro: a row is one object, and
 without one for each.
 """
 
-import struct
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import MutableSequence
+from typing import Protocol
 
-NULL_LENGTH: Final = 0xFFFFFFFF
-_NULL: Final = b"\xff\xff\xff\xff"
-_length = struct.Struct("<I").pack
+import cython
+
+if not cython.compiled:
+    from wrackline.schemas.events.avro_writer import AvroWriter, put_raw
+else:
+    from cython.cimports.wrackline.schemas.events.avro_writer import AvroWriter, put_raw
+
+NULL_LENGTH: int = 0xFFFFFFFF
 
 
-def pack_row(cells: Sequence[bytes | None]) -> bytes:
-    """Write the cells of a row."""
-    parts: list[bytes] = []
-    for cell in cells:
-        if cell is None:
-            parts.append(_NULL)
-        else:
-            parts += (_length(len(cell)), cell)
-    return b"".join(parts)
+class CellBatch(Protocol):
+    """Rows of one result: two numbers for each cell, where it begins in `data` and its size, -1 for NULL."""
+
+    @property
+    def width(self) -> int:
+        """How many cells a row has."""
+        ...
+
+    @property
+    def data(self) -> bytearray:
+        """The buffer."""
+        ...
+
+    @property
+    def places(self) -> MutableSequence[int]:
+        """The numbers, row by row."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
+@cython.final
+@cython.cclass
+class RowPacker:
+    """Packs the rows of batches, whose cells are places in one buffer."""
+
+    def __init__(self) -> None:
+        self.writer = AvroWriter()
+
+    def pack(self, batch: CellBatch, first: int = 0) -> list[bytes]:
+        """Return each row of a batch from its column `first` on."""
+        width: cython.Py_ssize_t = batch.width
+        begin: cython.Py_ssize_t = first
+        data: bytearray = batch.data
+        places: cython.int[::1] = batch.places
+        if not 0 <= begin <= width or len(places) < 2 * len(batch) * width:
+            raise IndexError("the batch has fewer cells")
+        return [self._row(data, places, row * width + begin, width - begin) for row in range(len(batch))]
+
+    @cython.cfunc
+    def _row(
+        self, data: bytearray, places: cython.int[::1], at: cython.Py_ssize_t, count: cython.Py_ssize_t
+    ) -> bytes:
+        i: cython.Py_ssize_t
+        size: cython.int
+        total: cython.Py_ssize_t = 4 * count
+        for i in range(at, at + count):
+            size = places[2 * i + 1]
+            if size > 0:
+                if places[2 * i] < 0 or places[2 * i] > len(data) - size:
+                    raise IndexError("a cell is outside of its batch")
+                total += size
+        self.writer.reserve(total)
+        out: cython.p_uchar = self.writer.raw
+        source: cython.p_const_uchar = data
+        end: cython.Py_ssize_t = 0
+        for i in range(at, at + count):
+            size = places[2 * i + 1]  # -1 for NULL: four bytes ff
+            out[end] = size & 255
+            out[end + 1] = (size >> 8) & 255
+            out[end + 2] = (size >> 16) & 255
+            out[end + 3] = (size >> 24) & 255
+            end += 4
+            if size > 0:
+                end = put_raw(out, end, total, source, places[2 * i], size)
+        return self.writer.take(total)
 
 
 def unpack_row(row: bytes) -> list[bytes | None]:

@@ -1,0 +1,184 @@
+"""Rows from the wire to Avro, by log and by chunk, in both builds: the same bytes as cell by cell.
+
+The measure is plain Python: each cell is an object, `cell_values.py` reads it, `form_of` writes it.
+"""
+
+from array import array
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.fixtures.plain_build import PlainBuild
+from tests.property.test_sqlserver_token_reader import PIECES, Written, batches, columns_of, written
+from wrackline.control.local.sqlserver_standin.wire import tokens
+from wrackline.control.local.sqlserver_standin.wire.sql_types import sql_type
+from wrackline.control.local.sqlserver_standin.wire.tokens import Done, ShownColumn
+from wrackline.producers.contract.steps import RowChange
+from wrackline.producers.rows.python_rows import form_of
+from wrackline.producers.rows.row_events import BROKEN
+from wrackline.producers.sources.sqlserver.discover.types import WireType, column_type, of_wire
+from wrackline.producers.sources.sqlserver.rows.before_images import completed
+from wrackline.producers.sources.sqlserver.rows.cell_forms import cell_forms
+from wrackline.producers.sources.sqlserver.rows.cell_values import reader_of
+from wrackline.producers.sources.sqlserver.rows.packed_row import RowPacker, unpack_row
+from wrackline.producers.sources.sqlserver.rows.rows import SqlServerRowDecoder
+from wrackline.producers.sources.sqlserver.wire.token_reader import TdsBatch
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.events.frame import Frame
+from wrackline.schemas.events.projection import Projection, project_all
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+
+Row = tuple[bytes | None, ...]
+HEADER = b"\x00" + (259).to_bytes(4, "big")
+UNFIT = b"sqlserver.value_unfit"
+
+
+def packed(cells: Row) -> bytes:
+    """Pack a row cell by cell."""
+    return b"".join(b"\xff" * 4 if one is None else len(one).to_bytes(4, "little") + one for one in cells)
+
+
+def pack(body: bytes, size: int, pieces: Sequence[int], at_once: int, first: int) -> list[bytes]:
+    """Pack the rows of a message that comes in packets of this size, and in pieces of these sizes."""
+    packer = RowPacker()
+    return [row for batch in batches(body, size, pieces, at_once) for row in packer.pack(batch, first)]
+
+
+def shape_of(types: Sequence[WireType]) -> Projection:
+    columns = tuple(
+        Column(f"c{number}", number, column_type(of_wire(one), column=f"d.s.t.c{number}"))
+        for number, one in enumerate(types, 1)
+    )
+    return project_all(TableSchema(TableId("d", "s", "t"), columns, (), KeyKind.NONE))
+
+
+def image(types: Sequence[WireType], cells: Sequence[bytes | None]) -> bytes:
+    """Write a row to Avro cell by cell."""
+    made = b"\x02"
+    for wire, column, cell in zip(types, shape_of(types).table.columns, cells, strict=True):
+        made += (
+            b"\x00" if cell is None else b"\x02" + form_of(column.type)(reader_of(wire, column.type)(cell))
+        )
+    return made
+
+
+def ordinals(types: Sequence[WireType]) -> list[int]:
+    """Return the bit of each long column in update masks, 0 for the others."""
+    return [number if of_wire(one).long else 0 for number, one in enumerate(types, 1)]
+
+
+def one_by_one(types: Sequence[WireType], rows: Sequence[Row], mask: bytes) -> list[bytes]:
+    """Write the beginnings of what `decoded` writes, as objects."""
+    long = [(place, number) for place, number in enumerate(ordinals(types)) if number]
+    found = []
+    for last, row in zip([*rows[-1:], *rows], rows, strict=False):
+        found += [written_or_unfit(types, None, row)] * 2
+        found.append(written_or_unfit(types, completed(last, row, mask, long), row))
+    return found
+
+
+def written_or_unfit(types: Sequence[WireType], before: Sequence[bytes | None] | None, after: Row) -> bytes:
+    try:
+        return HEADER + (b"\x00" if before is None else image(types, before)) + image(types, after)
+    except BROKEN:
+        return UNFIT
+
+
+def decoded(body: bytes, size: int, pieces: Sequence[int], at_once: int, mask: bytes) -> list[bytes]:
+    """Write each row as a chunk's, as an insert's, and as an update of the row before it."""
+    found: list[bytes] = []
+    read = list(batches(body, size, pieces, at_once))
+    types = [column.type for column in read[0].columns] if read else []
+    shape = shape_of(types)
+    decoder = SqlServerRowDecoder(7, shape, cell_forms(shape, types, ordinals(types)), 258, 259)
+    rows = [row for batch in read for row in RowPacker().pack(batch)]
+    for last, row in zip([*rows[-1:], *rows], rows, strict=False):
+        for op, before in (("r", None), ("c", None), ("u", last)):
+            try:
+                found.append(event(decoder, op, before, row, mask))
+            except WracklineError as error:
+                found.append(error.code.encode())
+    return found
+
+
+def event(decoder: SqlServerRowDecoder, op: str, before: bytes | None, after: bytes, mask: bytes) -> bytes:
+    if op == "r":
+        return decoder.read(after)[1]
+    made: list[RowChange] = []
+    decoder.change(op, before, after, mask, Frame(b"", b"0" * 4, ts_ms=1), 0, made)
+    return made[0][3]
+
+
+@given(result=written(), size=st.integers(9, 300), pieces=PIECES, at_once=st.integers(1, 5), data=st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_a_packed_row_has_the_cells_of_its_row(
+    plain_build: PlainBuild, result: Written, size: int, pieces: list[int], at_once: int, data: st.DataObject
+) -> None:
+    first = data.draw(st.integers(0, len(result.columns)))
+    given = result.body, size, pieces, at_once, first
+    rows = [row[first:] for row in result.cells]
+    assert pack(*given) == [packed(row) for row in rows] == plain_build.call(pack, *given)
+    assert [tuple(unpack_row(row)) for row in pack(*given)] == rows
+
+
+@given(
+    result=written(),
+    size=st.integers(9, 300),
+    pieces=PIECES,
+    at_once=st.integers(1, 5),
+    mask=st.binary(max_size=2),
+)
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_rows_of_every_type_are_written_as_their_values_are(
+    plain_build: PlainBuild, result: Written, size: int, pieces: list[int], at_once: int, mask: bytes
+) -> None:
+    given = result.body, size, pieces, at_once, mask
+    found = decoded(*given)
+    (columns,) = columns_of(result.body)
+    expected = one_by_one([column.type for column in columns], result.cells, mask)
+    assert len(found) == len(expected)
+    assert all(one.startswith(start) for one, start in zip(found, expected, strict=True))
+    assert [one for one in found[::3] if one != UNFIT] == [one for one in expected[::3] if one != UNFIT]
+    assert plain_build.call(decoded, *given) == found
+
+
+@pytest.mark.parametrize("length", [0, 1, 8001, 300_000, 1_500_000])
+@pytest.mark.parametrize("size", [512, 32767])
+def test_long_values_that_come_over_many_packets_are_packed(length: int, size: int) -> None:
+    columns = tuple(ShownColumn(name, sql_type("varbinary(max)")) for name in "abc")
+    value = bytes(range(251)) * (length // 251 + 1)
+    row = (value[:length], None, value[: length // 3])
+    body = tokens.column_metadata(columns) + tokens.row(columns, row) * 3 + tokens.done(Done.COUNT, 3)
+    assert pack(body, size, [5000], 2, 0) == [packed(row)] * 3
+
+
+@pytest.mark.parametrize("place", [(0, 5), (4, 1), (-1, 2), (2**31 - 1, 4), (1, 2**31 - 1)])
+def test_a_cell_outside_of_its_batch_is_not_packed(place: tuple[int, int]) -> None:
+    columns = [ShownColumn(name, sql_type("varbinary(8)")) for name in "ab"]
+    batch = TdsBatch(columns, bytearray(4), array("i", [0, 4, *place]), 1, 0)  # type: ignore[arg-type] # only counted
+    with pytest.raises(IndexError):
+        RowPacker().pack(batch)
+
+
+@pytest.mark.parametrize("first", [-1, 3])
+def test_columns_that_a_batch_lacks_are_not_packed(first: int) -> None:
+    columns = [ShownColumn(name, sql_type("varbinary(8)")) for name in "ab"]
+    batch = TdsBatch(columns, bytearray(4), array("i", [0, 4, 0, -1]), 1, 0)  # type: ignore[arg-type] # only counted
+    with pytest.raises(IndexError):
+        RowPacker().pack(batch, first)
+
+
+@given(result=written(most_columns=3, most_rows=1).filter(lambda one: one.cells != ()))
+@settings(max_examples=30)
+def test_a_row_that_does_not_match_its_columns_is_refused(result: Written) -> None:
+    (columns,) = columns_of(result.body)
+    types = [column.type for column in columns]
+    shape = shape_of(types)
+    decoder = SqlServerRowDecoder(7, shape, cell_forms(shape, types), 258, 259)
+    (row,) = pack(result.body, 4096, (), 1, 0)
+    for wrong in (*(row[:length] for length in range(len(row))), row + b"\x00", row + b"\xff" * 4):
+        with pytest.raises(WracklineError) as caught:
+            decoder.read(wrong)
+        assert caught.value.code == "sqlserver.row_unreadable"
