@@ -15,8 +15,6 @@ import pytest
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
 
-PATIENCE = 280  # seconds, on a machine that others use too
-
 
 def demo(folder: Path, *more: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "wrackline.control.local.demo", "--folder", str(folder), *more]
@@ -65,7 +63,6 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     assert nothing_left(tmp_path)
 
 
-@pytest.mark.timeout(PATIENCE + 20)
 @pytest.mark.parametrize(
     ("source", "title", "columns"),
     [
@@ -110,7 +107,6 @@ def test_the_demo_ends_well_and_its_worker_was_killed(
     assert "the worker reads the rows again" in said
 
 
-@pytest.mark.timeout(PATIENCE + 20)
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 @pytest.mark.full
 def test_an_interrupted_demo_stops_everything(folder: Path, how: signal.Signals) -> None:

@@ -117,6 +117,7 @@ def test_twelve_tasks_on_three_workers_are_four_on_each_and_six_after_one_has_en
     del config["database.dbname"]
     assert asked("POST", f"{first.url}/connectors", {"name": name, "config": config})[0] == 201
     wait_until(lambda: Counter(places(world, first)) == dict.fromkeys(ids, 4), patience=2 * PATIENCE)
+    wait_until(lambda: logs_are_kept(world) == 12, patience=2 * PATIENCE)  # what is older is not read
     world.insert(1, 1, 1)
     for one in eleven:
         one.execute("INSERT INTO t1 VALUES (1, 'n')")
@@ -127,6 +128,15 @@ def test_twelve_tasks_on_three_workers_are_four_on_each_and_six_after_one_has_en
     for one in eleven:
         one.execute("INSERT INTO t1 VALUES (2, 'n')")
     everything_arrived(world, databases, 2)
+
+
+def logs_are_kept(world: GroupWorld) -> int:
+    """How many slots the databases of the connector have."""
+    slots = world.sql.execute(
+        "SELECT count(*) FROM pg_replication_slots WHERE starts_with(database, %s)", [world.database.name]
+    )
+    [(count,)] = slots.fetchall()
+    return int(count)
 
 
 def everything_arrived(world: GroupWorld, databases: list[str], count: int) -> None:
