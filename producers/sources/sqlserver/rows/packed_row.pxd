@@ -3,4 +3,5 @@ from wrackline.schemas.events.avro_writer cimport AvroWriter
 
 cdef class RowPacker:
     cdef AvroWriter writer
-    cdef bytes _row(self, bytearray data, int[::1] places, Py_ssize_t at, Py_ssize_t count)
+    cdef int[::1] _places
+    cdef bytes _row(self, bytearray data, Py_ssize_t at, Py_ssize_t count)

@@ -6,6 +6,7 @@ Pages and chunks are kept so between the wire and Avro: a row is one object, and
 without one for each.
 """
 
+from array import array
 from collections.abc import MutableSequence
 from typing import Protocol
 
@@ -17,6 +18,7 @@ else:
     from cython.cimports.wrackline.schemas.events.avro_writer import AvroWriter, put_raw
 
 NULL_LENGTH: int = 0xFFFFFFFF
+_NONE = array("i")
 
 
 class CellBatch(Protocol):
@@ -47,28 +49,29 @@ class RowPacker:
 
     def __init__(self) -> None:
         self.writer = AvroWriter()
+        self._places: MutableSequence[int] = _NONE
 
     def pack(self, batch: CellBatch, first: int = 0) -> list[bytes]:
         """Return each row of a batch from its column `first` on."""
         width: cython.Py_ssize_t = batch.width
         begin: cython.Py_ssize_t = first
-        data: bytearray = batch.data
-        places: cython.int[::1] = batch.places
-        if not 0 <= begin <= width or len(places) < 2 * len(batch) * width:
+        if not 0 <= begin <= width or len(batch.places) < 2 * len(batch) * width:
             raise IndexError("the batch has fewer cells")
-        return [self._row(data, places, row * width + begin, width - begin) for row in range(len(batch))]
+        self._places = batch.places
+        try:
+            return [self._row(batch.data, row * width + begin, width - begin) for row in range(len(batch))]
+        finally:
+            self._places = _NONE  # or the batch could not grow
 
     @cython.cfunc
-    def _row(
-        self, data: bytearray, places: cython.int[::1], at: cython.Py_ssize_t, count: cython.Py_ssize_t
-    ) -> bytes:
+    def _row(self, data: bytearray, at: cython.Py_ssize_t, count: cython.Py_ssize_t) -> bytes:
         i: cython.Py_ssize_t
         size: cython.int
         total: cython.Py_ssize_t = 4 * count
         for i in range(at, at + count):
-            size = places[2 * i + 1]
+            size = self._places[2 * i + 1]
             if size > 0:
-                if places[2 * i] < 0 or places[2 * i] > len(data) - size:
+                if self._places[2 * i] < 0 or self._places[2 * i] > len(data) - size:
                     raise IndexError("a cell is outside of its batch")
                 total += size
         self.writer.reserve(total)
@@ -76,14 +79,14 @@ class RowPacker:
         source: cython.p_const_uchar = data
         end: cython.Py_ssize_t = 0
         for i in range(at, at + count):
-            size = places[2 * i + 1]  # -1 for NULL: four bytes ff
+            size = self._places[2 * i + 1]  # -1 for NULL: four bytes ff
             out[end] = size & 255
             out[end + 1] = (size >> 8) & 255
             out[end + 2] = (size >> 16) & 255
             out[end + 3] = (size >> 24) & 255
             end += 4
             if size > 0:
-                end = put_raw(out, end, total, source, places[2 * i], size)
+                end = put_raw(out, end, total, source, self._places[2 * i], size)
         return self.writer.take(total)
 
 
