@@ -64,6 +64,7 @@ class PicturedCrew(MadeCrew):
 
 def main(folder: Path, theme: str) -> None:
     """Take them."""
+    folder.mkdir(parents=True, exist_ok=True)  # no driver reports that it is missing
     crew, views = crowd()
     pictured = PicturedCrew(crew.standings)
     options = webdriver.ChromeOptions()
