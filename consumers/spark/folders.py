@@ -45,8 +45,8 @@ class Folder:
         why = "nothing says why"
         try:
             self._files.delete(path, True)
-        except Py4JJavaError as exc:  # its text may hold the file system's settings
-            why = exc.java_exception.getClass().getSimpleName()
+        except Py4JJavaError as exc:
+            why = kind_of(exc)
         if self._files.exists(path):
             raise FILES_STAY(path=str(path), why=why)
 
@@ -58,8 +58,8 @@ class Folder:
         why = "nothing says why"
         try:
             moved = self._files.rename(self._path, new)
-        except Py4JJavaError as exc:  # as above
-            moved, why = False, exc.java_exception.getClass().getSimpleName()
+        except Py4JJavaError as exc:
+            moved, why = False, kind_of(exc)
         if not moved:
             raise FILES_STAY(path=str(self._path), why=why)
         return str(new)
@@ -75,3 +75,8 @@ def folder(session: SparkSession, path: str) -> Folder | None:
         return None
     found = session._jvm.org.apache.hadoop.fs.Path(path)  # type: ignore[union-attr]  # noqa: SLF001 - PySpark has no other way to files
     return Folder(found.getFileSystem(java.sessionState().newHadoopConf()), found)
+
+
+def kind_of(exc: Py4JJavaError) -> str:
+    """Name what Java has raised, without its text, which may hold the file system's settings."""
+    return str(exc.java_exception.getClass().getSimpleName())

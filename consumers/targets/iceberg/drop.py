@@ -30,9 +30,10 @@ _WITH_FOLDERS = ("file:", "hdfs:", "viewfs:")  # elsewhere a folder without file
 
 
 def removal(session: SparkSession, table: LakeTable) -> Callable[[], None]:
-    """Return what drops the table; refuse if Iceberg would not let its files go."""
+    """Return what drops the table; refuse if its files would stay."""
     if table.properties.get("gc.enabled") == "false":
         raise KEEPS_FILES(target=table.name, drop=table.address.drop)
+    _delete_one(session, table.name)
     return partial(_drop, session, table.name)
 
 
@@ -40,7 +41,6 @@ def _drop(session: SparkSession, name: str) -> None:
     """Drop the table with its files; folders that the catalogue leaves behind them go too."""
     told = session.sql(f"DESCRIBE TABLE EXTENDED {name}").where("col_name = 'Location'").collect()
     place = told[-1]["data_type"]  # a column of that name comes before
-    _delete_one(session, name, place)
     session.sql(f"DROP TABLE {name} PURGE")
     if place.startswith(_WITH_FOLDERS):
         folder = folders.folder(session, place)
@@ -48,7 +48,7 @@ def _drop(session: SparkSession, name: str) -> None:
             folder.remove()
 
 
-def _delete_one(session: SparkSession, name: str, place: str) -> None:
+def _delete_one(session: SparkSession, name: str) -> None:
     """Write a file and delete it: Iceberg drops a table whose files it can't delete, and only logs which."""
     java = getattr(session, "_jsparkSession", None)
     if java is None:  # a session of Spark Connect reaches no files
@@ -59,6 +59,5 @@ def _delete_one(session: SparkSession, name: str, place: str) -> None:
     try:
         files.newOutputFile(path).createOrOverwrite().close()
         files.deleteFile(path)
-    except Py4JJavaError as exc:  # its text may hold the store's settings
-        why = exc.java_exception.getClass().getSimpleName()
-        raise KEEPS_ALL(target=name, place=place, why=why) from None
+    except Py4JJavaError as exc:
+        raise KEEPS_ALL(target=name, place=table.location(), why=folders.kind_of(exc)) from None

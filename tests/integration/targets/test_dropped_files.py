@@ -14,7 +14,8 @@ from tests.integration.targets.spark_world import SparkWorld
 from wrackline.consumers.contract.letters import NAME
 from wrackline.consumers.lake.table_shape import NOT_OURS
 from wrackline.consumers.spark.folders import FILES_STAY, Folder, folder
-from wrackline.consumers.targets.iceberg.drop import KEEPS_FILES
+from wrackline.consumers.targets.iceberg import drop
+from wrackline.consumers.targets.iceberg.drop import KEEPS_ALL, KEEPS_FILES
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.testing.targets.drop_suite import OTHER, dropping
 from wrackline.testing.targets.target_suite import TABLE, A, B, Crash, change, letter, plan_for, put
@@ -82,6 +83,26 @@ def test_iceberg_files_that_others_may_need_stay(spark: SparkSession, namespace:
     assert len(list(world.target.letters.kept(TABLE.id))) == 1, "refused before anything went"
     spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('gc.enabled' = 'true')")  # as its hint says
     assert dropping(world).drop(TABLE.id)
+
+
+@pytest.mark.spark
+def test_where_iceberg_may_delete_no_file_a_drop_is_refused_before_anything_goes(
+    spark: SparkSession, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which store refuses it is in test_bucket.py."""
+    world = IcebergWorld(spark, namespace)
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    world.target.letters.keep(TABLE.id, [letter(1)])
+
+    def refuse(_: SparkSession, name: str) -> None:
+        raise KEEPS_ALL(target=name, place="s3://lake", why="S3Exception")
+
+    monkeypatch.setattr(drop, "_delete_one", refuse)
+    with pytest.raises(OperatorNeeded) as refused:
+        dropping(world).drop(TABLE.id)
+    assert refused.value.code == KEEPS_ALL.code
+    assert len(world.visible(TABLE.id)) == 1
+    assert len(list(world.target.letters.kept(TABLE.id))) == 1
 
 
 @pytest.mark.full
