@@ -94,7 +94,7 @@ class Supervisor:
                 self._apply_wishes()
                 self._start_what_is_due()
                 self._end_what_is_too_large()
-                self._hear(_LOOK)
+                self._hear()
             self._stop()
         finally:
             for child in self._children.values():
@@ -203,15 +203,15 @@ class Supervisor:
                 self._listener.output(task, str(found))
                 child.kill()
 
-    def _hear(self, patience: float) -> None:
-        """Take what the children say that speak, and now and then look at all of them.
+    def _hear(self) -> None:
+        """Take what children say, from those that speak; now and then look at all of them.
 
-        Its descriptors show a child's end, unless processes that it began hold them.
+        A child's descriptors show its end, unless processes that it began hold them.
         """
         if not self._children:
-            time.sleep(patience)
+            time.sleep(_LOOK)
             return
-        speak = dict.fromkeys(key.data for key, _ in self._selector.select(patience))
+        speak = dict.fromkeys(key.data for key, _ in self._selector.select(_LOOK))
         now = self._clock()
         if not speak or now >= self._looked + _LOOK:
             speak, self._looked = dict.fromkeys(self._children), now
@@ -259,7 +259,7 @@ class Supervisor:
                 for child in self._children.values():
                     child.kill()
             self._apply_wishes()  # the group may take tasks away meanwhile, and waits for that end
-            self._hear(_LOOK)
+            self._hear()
 
     def _change(self, task: str, status: TaskStatus, code: int | None = None) -> None:
         if status == self._status[task]:

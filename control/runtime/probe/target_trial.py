@@ -50,7 +50,7 @@ class TargetTrial:
         """
         self._values, self._kind, self._tables = values, kind, tables
         self.findings: list[Finding] = []  # what the target finds when it looks at itself
-        self.is_left = False  # the trial's table, because it could not be dropped
+        self.is_left = False  # whether the trial's table may still be there
         beside = tables[0] if tables else TableId("wrackline", "wrackline", "")
         name = hashlib.sha256(values.text("name").encode()).hexdigest()[:16]
         self.table, *self._left = (

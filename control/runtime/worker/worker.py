@@ -213,7 +213,9 @@ def serve_rest(
         within.insert(0, Middleware(Forward, elsewhere=group.elsewhere, tls=client_tls(rest)))
     cluster = None if group is None else group.cluster
     no_page = more.no_page if more else None
-    with open_endpoint(rest, routes, reports.tell, within, cluster, group, no_page) as door:
+    with open_endpoint(
+        rest, routes, reports.tell, within, cluster=cluster, shared=group, no_page=no_page
+    ) as door:
         yield door
 
 

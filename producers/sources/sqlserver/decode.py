@@ -292,7 +292,8 @@ class SqlServerDecoder:
 
     def _flush(self) -> None:
         """Close the stretch of rows before another step."""
-        if self._rows and self._upto is not None:
+        if self._rows:
+            assert self._upto is not None  # noqa: S101 - set with each row, only for the type
             self._log.end_rows(self._rows, self._upto.done - 1, self._upto.position)
             self._rows = []
 

@@ -67,7 +67,7 @@ def columns_sql(database: str | None) -> str:
 
 
 def unnumbered_sql(database: str | None) -> str:
-    """Select the instances whose change tables that are older than `__$command_id`."""
+    """Select the instances whose change tables are older than `__$command_id`."""
     changes, columns = system_name(database, "cdc.change_tables"), system_name(database, "sys.columns")
     return (
         f"SELECT c.capture_instance FROM {changes} c LEFT JOIN {columns} k ON k.object_id = c.object_id"  # noqa: S608

@@ -31,7 +31,7 @@ from wrackline.producers.sources.sqlserver.poll.following import Following, foll
 from wrackline.producers.sources.sqlserver.poll.rotator import InstanceRotator
 from wrackline.producers.sources.sqlserver.rows.answers import TableAnswer, python_rows
 from wrackline.producers.sources.sqlserver.rows.packed_row import RowPacker
-from wrackline.producers.sources.sqlserver.wire.session import TdsAnswer
+from wrackline.producers.sources.sqlserver.wire.session import TdsAnswer, add_to_answers
 from wrackline.producers.sources.sqlserver.wire.token_reader import TdsBatch
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.tables.table import TableId
@@ -137,9 +137,7 @@ class RoundReader:
                     pages.append(ReadPage([column.type for column in batch.columns[_OWN:]]))
                 pages[-1].rows += self._change_rows(wanted[batch.result].table, batch)
             else:
-                if batch.result == len(wanted) + len(others):
-                    others.append(TdsAnswer(batch.columns))
-                others[-1].rows += (batch.row(row) for row in range(len(batch)))
+                add_to_answers(others, batch, len(wanted))
         return pages, others
 
     def _begin_range(self) -> None:

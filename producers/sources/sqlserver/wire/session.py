@@ -83,6 +83,13 @@ class TdsAnswer:
     rows: list[tuple[bytes | None, ...]] = field(default_factory=list)
 
 
+def add_to_answers(answers: list[TdsAnswer], batch: TdsBatch, before: int = 0) -> None:
+    """Add rows to the answer that they belong to; so many results before the first answer are elsewhere."""
+    if batch.result == before + len(answers):
+        answers.append(TdsAnswer(batch.columns))
+    answers[-1].rows.extend(batch.row(row) for row in range(len(batch)))
+
+
 @dataclass(slots=True)
 class _Course:
     """What is known of an answer that comes."""
@@ -118,9 +125,7 @@ class TdsSession:
         """Return the results of a batch, of which each is small."""
         found: list[TdsAnswer] = []
         for batch in self.stream(sql, _AT_ONCE, doing):
-            if batch.result == len(found):
-                found.append(TdsAnswer(batch.columns))
-            found[-1].rows.extend(batch.row(row) for row in range(len(batch)))
+            add_to_answers(found, batch)
         return found
 
     def rows(self, sql: str, doing: str = DOING) -> TdsAnswer:
