@@ -62,8 +62,11 @@ class Client:
 
     @property
     def slow(self) -> float:
-        """Seconds from which a commit may have been a retry: half of the wait before one."""
-        return self._milliseconds("retry.backoff.ms", 500) / 2000
+        """Seconds from which a commit may have been repeated.
+
+        They are three quarters of the wait before a repeat, whose jitter leaves at least four fifths of it.
+        """
+        return self._milliseconds("retry.backoff.ms", 500) * 0.75 / 1000
 
     def producer(self, identity: Identity) -> Settings:
         """Return the settings of a task's one producer."""

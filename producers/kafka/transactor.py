@@ -10,9 +10,10 @@ order of the first records, so no partition of the events is ever added before t
 The events are acknowledged before the offsets are sent, so offsets are never committed without them. Only
 one batch at a time is on its way to a broker (`client.py`): a leader that knows no sequence of this producer
 takes any, so of two it could refuse the first and keep the second, and then call the first a duplicate. A
-slow commit, or a commit on a lost connection, may have been repeated: such a producer is `doubtful` and its
-owner makes a new one, whose epoch Kafka distinguishes from the old one. After any error it can't be used
-anymore.
+commit that was repeated, or may have been, makes its producer `doubtful`: the owner makes a new one, whose
+epoch Kafka distinguishes from the old one. A repeat takes time, so a fast commit had none. After a slow one
+the client's statistics say whether there was one, because on a busy machine many commits are slow and new
+producers would make it busier. After any error a producer can't be used anymore.
 """
 
 import contextlib
@@ -32,6 +33,7 @@ from wrackline.schemas.errors import Transient
 FOR_EVER: Final = -1.0  # a shorter wait would leave the transaction's state open
 _ROOM: Final = 0.05  # seconds to wait for room in the client's memory
 _TRY: Final = 1.0
+_STATISTICS: Final = 3.0  # seconds to wait for the client's statistics, which it makes once a second
 _HIDING: Final = frozenset(
     {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}  # noqa: SLF001 - the client's own names
 )
@@ -40,6 +42,7 @@ _AT_ONCE: Final = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.M
 
 _TOPICS: Final = '"topics":'
 _FAULTS: Final = re.compile(r'"(?:txretries|disconnects)": *([0-9]+)')
+_MADE_AT: Final = re.compile(r'"ts": *([0-9]+)')  # microseconds of the clock that only runs forward
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,8 @@ class _ClientWatch:
         self.failed: tuple[KafkaError, str | None] | None = None  # the first record that did not arrive
         self.denied: KafkaError | None = None
         self.disturbed = False
-        self._faults: int | None = None
+        self.faults: int | None = None  # repeated requests and lost connections; None: not known yet
+        self.faults_at = 0.0  # the moment of the statistics that said so
 
     def delivered(self, error: KafkaError | None, message: Message) -> None:
         if error is not None and self.failed is None:
@@ -72,9 +76,10 @@ class _ClientWatch:
     def statistics(self, text: str) -> None:
         # of ten thousand topics it is a text of some megabytes each second; the brokers come first
         brokers, _, _ = text.partition(_TOPICS)
-        faults = sum(map(int, _FAULTS.findall(brokers)))
-        self.disturbed |= self._faults is not None and faults > self._faults
-        self._faults = faults
+        faults = sum(map(int, _FAULTS.findall(brokers)))  # fewer: a broker has left, and its count with it
+        self.disturbed |= self.faults is not None and faults != self.faults
+        made_at = _MADE_AT.search(brokers)
+        self.faults, self.faults_at = faults, 0.0 if made_at is None else int(made_at[1]) / 1e6
 
 
 class Transactor:
@@ -125,13 +130,13 @@ class Transactor:
         """Publish all of it or nothing, and return when; on an error Kafka has none, or that is unknown."""
         try:
             self._send(begin, events, ends)
-            started = self._clock()
+            faults, started = self._watch.faults or 0, self._clock()
             self._end()
             ended = self._clock()
         except (KafkaException, SystemError) as exc:
             raise self._meant(self._cause(exc)) from exc
         self.commit_seconds = ended - started
-        self.doubtful = self._may_be_repeated()
+        self.doubtful = self._may_be_repeated(faults, ended)
         return ended
 
     def _send(
@@ -180,8 +185,16 @@ class Transactor:
             return meant
         return TopicRefusedError(topic, meant)
 
-    def _may_be_repeated(self) -> bool:
-        return self.commit_seconds >= self._slow or self._watch.disturbed
+    def _may_be_repeated(self, faults: int, ended: float) -> bool:
+        """Whether the commit that has ended may have been sent twice; `faults` were known before it."""
+        if self.commit_seconds >= self._slow:
+            deadline = self._clock() + _STATISTICS
+            while self._watch.faults_at < ended and not self._watch.disturbed:
+                if self._clock() > deadline:
+                    return True
+                self._producer.poll(_ROOM)
+            return self._watch.disturbed or self._watch.faults != faults
+        return self._watch.disturbed
 
     def _announce(self, begin: tuple[bytes, bytes]) -> None:
         self._place([begin])

@@ -30,8 +30,6 @@ from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.topic_names import internal_topics
 
 PATIENCE: Final = 20.0  # seconds for fencing, and for reading what was written
-_SLOWER: Final = 1.5  # than a task's commit may be: a new producer costs more here, and three quarters of the
-# wait before a repeat are still less than its jitter leaves of it, four fifths
 
 
 class CoordinatorWriter:
@@ -49,7 +47,7 @@ class CoordinatorWriter:
         self.drop()
         named = self._client.producer(Identity(self._group, worker, 0, 0))
         settings = named | {"transactional.id": f"{self._group}.coordinator"}
-        transactor = Transactor(settings, self._slot, time.monotonic, _SLOWER * self._client.slow)
+        transactor = Transactor(settings, self._slot, time.monotonic, self._client.slow)
         taken = CoordinatorTerm(worker, url, uuid.uuid4().hex, users, secret or secrets.token_hex(32))
         try:
             transactor.fence(PATIENCE)

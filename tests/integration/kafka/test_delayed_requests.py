@@ -38,9 +38,10 @@ class Interrupted(Transactor):
 
 
 class NeverAnew(Interrupted):
-    """Keeps its producer after a slow commit."""
+    """Keeps its producer after a commit that was repeated."""
 
-    def _may_be_repeated(self) -> bool:
+    def _may_be_repeated(self, faults: int, ended: float) -> bool:
+        del faults, ended
         return False
 
     def abandon(self, records: Sequence[Record | Headed]) -> None:
@@ -208,3 +209,50 @@ def test_with_the_rules_nothing_is_lost_or_torn(
     folded = replay(offset_records(kafka.bootstrap, names.offsets))
     assert folded.findings == ()
     assert [offset.n for offset in folded.positions.values()] == [3]
+
+
+SLOWER = 0.6  # seconds; a repeat comes after 0.4 at the earliest
+
+
+def test_a_commit_that_is_only_slow_keeps_its_producer(
+    kafka: Broker, proxy: KafkaProxy, names: Names
+) -> None:
+    """T-E14."""
+    publisher = made_publisher(proxy.bootstrap, names)
+    publisher.start()
+    publisher.publish([names.publication(2, *names.events("first"))])
+    session = publisher._session
+    assert session is not None
+    for number in (3, 4):
+        ends = proxy.requests[END_TXN]
+        proxy.delay(END_TXN, SLOWER)
+        publisher.publish([names.publication(number, *names.events(f"slow-{number}"))])
+        assert session.transactor.commit_seconds >= SLOWER
+        assert proxy.requests[END_TXN] == ends + 1
+        assert publisher._session is session
+    publisher.close()
+    assert values(kafka.bootstrap, names.topic) == ["before", "first", "slow-3", "slow-4"]
+
+
+@pytest.mark.parametrize("when", ["first", "later"])
+def test_a_commit_that_was_repeated_without_a_lost_connection_gets_a_new_producer(
+    kafka: Broker, proxy: KafkaProxy, names: Names, when: str
+) -> None:
+    """T-E14.  At first no statistics are known that a repeat could be compared with."""
+    publisher = made_publisher(proxy.bootstrap, names)
+    publisher.start()
+    session = publisher._session
+    assert session is not None
+    if when == "later":
+        proxy.delay(END_TXN, SLOWER)
+        publisher.publish([names.publication(2, *names.events("first"))])
+        assert session.transactor._watch.faults is not None
+    ends = proxy.requests[END_TXN]
+    proxy.refuse_end()
+    with pytest.raises(Transient, match="slow_commit"):
+        publisher.publish([names.publication(3, *names.events("second"))])
+    assert proxy.requests[END_TXN] == ends + 2
+    assert session.transactor.commit_seconds > publisher._client.slow
+    publisher.close()
+    first = ["first"] if when == "later" else []
+    assert values(kafka.bootstrap, names.topic) == ["before", *first, "second"]

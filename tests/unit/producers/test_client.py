@@ -49,7 +49,7 @@ def test_the_largest_record_fits_the_memory(kbytes: int, row: int) -> None:
     assert settings["queue.buffering.max.kbytes"] * 1024 >= settings["message.max.bytes"]
 
 
-@pytest.mark.parametrize(("given", "slow"), [({}, 0.25), ({"retry.backoff.ms": 100}, 0.05)])
+@pytest.mark.parametrize(("given", "slow"), [({}, 0.375), ({"retry.backoff.ms": 100}, 0.075)])
 def test_a_commit_is_slow_at_half_of_a_retrys_wait(given: dict[str, int], slow: float) -> None:
     assert Client({"bootstrap.servers": "k", **given}).slow == slow
 

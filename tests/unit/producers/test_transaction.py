@@ -1,5 +1,8 @@
 """What a transaction makes of an error that the client raises by itself."""
 
+import json
+from collections.abc import Sequence
+
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
@@ -90,10 +93,65 @@ def test_a_producer_whose_connection_was_disturbed_is_not_used_again(*, disturbe
     assert made.doubtful is disturbed
 
 
-@pytest.mark.parametrize(("seconds", "slow"), [(9.9, False), (10.0, True)])
-def test_a_producer_whose_commit_was_slow_is_not_used_again(seconds: float, *, slow: bool) -> None:
-    """T-E14."""
-    made, _ = transactor()
-    made._clock = iter((0.0, seconds)).__next__
+class Reporting(Broker):
+    """A client that lets a second pass at each poll, and gives its next statistics."""
+
+    def __init__(self, watch: _ClientWatch, texts: Sequence[str]) -> None:
+        super().__init__(watch)
+        self.now, self._texts = 0.0, list(texts)
+
+    def poll(self, _: float) -> None:
+        self.now += 1.0
+        if self._texts:
+            self._watch.statistics(self._texts.pop(0))
+
+
+def statistics(made_at: float, retries: int, lost: int = 0) -> str:
+    """What the client reports, as far as it is read."""
+    broker = {"txretries": retries, "disconnects": lost}
+    return json.dumps({"ts": int(made_at * 1e6), "brokers": {"one": broker}, "topics": {}})
+
+
+def took(seconds: float, *texts: str, known: int | None = 3) -> Transactor:
+    """A transactor after a commit that took so long; the client gives these statistics after it."""
+    made = object.__new__(Transactor)
+    made._watch, made._slot, made._who = _ClientWatch(), OffsetsSlot("offsets", 0), "who"
+    made._slow, made.doubtful, made._watch.faults = 10.0, False, known
+    client = Reporting(made._watch, texts)
+    moments = iter((0.0, seconds))
+    made._clock = lambda: next(moments, client.now + seconds)
+    made._producer = client  # type: ignore[assignment]  # only what is asked
     commit(made)
-    assert made.doubtful is slow
+    return made
+
+
+def test_a_fast_commit_can_not_have_been_repeated_and_nothing_is_waited_for() -> None:
+    """T-E14."""
+    made = took(9.9, statistics(20, 4))
+    assert not made.doubtful
+    assert made._watch.faults == 3
+
+
+@pytest.mark.parametrize(
+    ("texts", "doubtful"),
+    [
+        ([statistics(10.1, 3)], False),
+        ([statistics(9.9, 3), statistics(10.9, 3)], False),
+        ([statistics(10.1, 4)], True),
+        ([statistics(10.1, 3, lost=1)], True),
+        ([statistics(10.1, 2)], True),  # a broker is gone, and with it the count of its repeats
+        ([statistics(9.9, 3), statistics(10.9, 4)], True),  # the first was made before the commit's end
+        ([statistics(9.9, 3)] * 9, True),  # the later ones do not come
+        ([], True),
+    ],
+)
+def test_after_a_slow_commit_the_statistics_say_whether_it_was_repeated(
+    texts: Sequence[str], *, doubtful: bool
+) -> None:
+    """T-E14."""
+    assert took(10.0, *texts).doubtful is doubtful
+
+
+@pytest.mark.parametrize(("retries", "doubtful"), [(0, False), (1, True)])
+def test_before_the_first_statistics_each_repeat_counts(retries: int, *, doubtful: bool) -> None:
+    assert took(10.0, statistics(11, retries), known=None).doubtful is doubtful
