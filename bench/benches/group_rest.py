@@ -32,6 +32,7 @@ UNITS = {"p50_ms": "ms", "p99_ms": "ms", "writes_p99_ms": "ms", "all_p99_ms": "m
 FULL = Size(4000, 1)  # requests
 QUICK = Size(400, 1)
 CONNECTORS, RUNNING, CLIENTS = 200, 20, 4
+_WARM_S: Final = 120.0  # Kafka's Java compiles itself meanwhile, on a third of a core
 _A_SECOND = 10.0  # rounds of one row in each table that is captured
 _AT_ONCE: Final = {"fetch.wait.max.ms": 100, "enable.partition.eof": True}
 _PARTS = ("", "/status", "/config", "/tasks", "/tasks-config", "/tasks/0/status")
@@ -52,6 +53,7 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
             names = [ours.name(number) for number in range(CONNECTORS)]
             make_topic(kafka, f"{prefix}-record")
             with _load(ours):
+                time.sleep(_WARM_S)
                 yield [
                     Contender("200 connectors", manage, (worker.url, names, rows), ours=True),
                     Contender("GET /health", health, (worker.url, rows)),

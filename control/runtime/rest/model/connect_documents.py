@@ -52,6 +52,8 @@ class ConnectorState:
     @property
     def tasks(self) -> Mapping[int, "ConnectorState"]:
         """The tasks that there are, by their numbers."""
+        if not self.sources and self.target is None:
+            return {} if self.state in _IDLE else {0: self}
         known = [*(self.sources or (self,)), *(() if self.target is None else (self.target,))]
         return {number: one for number, one in enumerate(known) if one.state not in _IDLE}
 
@@ -64,7 +66,7 @@ class ConnectorState:
 def state_of_tasks(sources: Sequence[ConnectorState], target: ConnectorState | None) -> ConnectorState:
     """Put the states of a connector's tasks together; a half runs while one of its tasks does."""
     if len(sources) == 1:
-        return replace(sources[0], target=target)
+        return sources[0] if target is None else replace(sources[0], target=target)
     nearest = min(sources, key=lambda one: _OF_HALF.index(one.state))
     return replace(nearest, tables=_tables(sources), target=target, sources=tuple(sources))
 

@@ -10,11 +10,13 @@
 
 In: a crew, which runs the pipelines.  Out: routes.  Nothing here makes, changes or removes a connector.  In a
 group `write_routes.py` does; a worker that was started with files has its connectors from them, and refuses
-the request with 405.
+the request with 405.  What a worker has in memory is answered on the event loop's thread, because on a busy
+machine a change of thread takes longer than the answer.
 """
 
+import asyncio
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -25,6 +27,8 @@ from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, NO_TAS
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.redaction import shown_name
+
+_AT_ONCE: Final = 20  # pipelines that are described before others are answered
 
 BY_FILE = define(
     "rest.by_file",
@@ -60,20 +64,20 @@ def _of_task(crew: Connectors, name: str, task: str) -> tuple[int, ConnectorStat
 
 def _add_reads(made: APIRouter, crew: Connectors) -> None:
     @made.get("")
-    def connectors(expand: Annotated[list[str] | None, Query()] = None) -> Response:
+    async def connectors(expand: Annotated[list[str] | None, Query()] = None) -> Response:
         """Name the pipelines, or describe all of them."""
         if expand is None:
             return Answer(sorted(crew.names()))
-        return Answer(_expanded(crew, expand))
+        return Answer(await _expanded(crew, expand))
 
     @made.get("/{name}")
-    def info(name: str) -> Response:
+    async def info(name: str) -> Response:
         """Describe a pipeline."""
         standing = _state_of(crew, name)
         return Answer(connect_documents.info(name, crew.config(name), standing))
 
     @made.get("/{name}/config")
-    def config(name: str) -> Response:
+    async def config(name: str) -> Response:
         """Show its settings."""
         _state_of(crew, name)
         return Answer(dict(crew.config(name)))
@@ -85,7 +89,7 @@ def _add_reads(made: APIRouter, crew: Connectors) -> None:
         return Answer({"settings": [one.document() for one in crew.settings_in_force(name)]})
 
     @made.get("/{name}/status")
-    def status(name: str) -> Response:
+    async def status(name: str) -> Response:
         """Return its state."""
         return Answer(connect_documents.status(name, _state_of(crew, name), crew.worker))
 
@@ -96,7 +100,7 @@ def _add_reads(made: APIRouter, crew: Connectors) -> None:
         return Answer({name: {"topics": sorted(crew.topics(name))}})
 
     @made.put("/{name}/topics/reset")
-    def reset_topics(name: str) -> Response:
+    async def reset_topics(name: str) -> Response:
         """Forget which topics were in use: none is remembered, they are looked up each time."""
         _state_of(crew, name)
         return Response(status_code=202)
@@ -108,10 +112,12 @@ def _add_reads(made: APIRouter, crew: Connectors) -> None:
         return Answer(connect_documents.offsets(crew.offsets(name)))
 
 
-def _expanded(crew: Connectors, wanted: Sequence[str]) -> dict[str, Any]:
-    """Describe all pipelines; one that is deleted meanwhile is left out."""
+async def _expanded(crew: Connectors, wanted: Sequence[str]) -> dict[str, Any]:
+    """Describe all pipelines, and let others be answered meanwhile; one that is deleted then is left out."""
     found = {}
-    for name in sorted(crew.names()):
+    for nth, name in enumerate(sorted(crew.names())):
+        if nth % _AT_ONCE == 0:
+            await asyncio.sleep(0)
         try:
             found[name] = _described(crew, name, wanted)
         except WracklineError:
@@ -131,20 +137,20 @@ def _described(crew: Connectors, name: str, wanted: Sequence[str]) -> dict[str, 
 
 def _add_task_reads(made: APIRouter, crew: Connectors) -> None:
     @made.get("/{name}/tasks")
-    def tasks(name: str) -> Response:
+    async def tasks(name: str) -> Response:
         """List its tasks."""
         standing = _state_of(crew, name)
         return Answer(connect_documents.tasks(name, crew.config(name), standing))
 
     @made.get("/{name}/tasks-config")
-    def tasks_config(name: str) -> Response:
+    async def tasks_config(name: str) -> Response:
         """Show what its tasks were given."""
         standing = _state_of(crew, name)
         listed = connect_documents.tasks(name, crew.config(name), standing)
         return Answer({f"{name}-{one['id']['task']}": one["config"] for one in listed})
 
     @made.get("/{name}/tasks/{task}/status")
-    def task_status(name: str, task: str) -> Response:
+    async def task_status(name: str, task: str) -> Response:
         """Return a task's state."""
         return Answer(connect_documents.task_status(*_of_task(crew, name, task), crew.worker))
 

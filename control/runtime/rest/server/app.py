@@ -162,7 +162,7 @@ def make_app(
         return Answer({"version": OURS, "commit": commit(), "kafka_cluster_id": cluster})
 
     @made.get("/health")
-    def health() -> Response:
+    async def health() -> Response:
         """Report that it answers."""
         return Answer({"status": "healthy", "message": "the worker answers"})
 

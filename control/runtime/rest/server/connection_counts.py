@@ -1,10 +1,11 @@
 """How many connections there are, and how many of these are of one neighbour.
 
 What one host can have without effort counts as one: an IPv6 network of 64 bits, this machine's addresses, and
-an IPv4 address however it is written.  Nothing is kept of an address without a connection, because a worker
+an IPv4 address however it is written.  No count is kept of an address without a connection, because a worker
 runs for years.
 """
 
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 
 _OF_A_HOST = 64  # bits of a network that one host is given
@@ -36,6 +37,7 @@ class ConnectionCounts:
             del self.neighbours[neighbourhood(address)]
 
 
+@lru_cache(maxsize=1024)  # it is asked five times for each connection
 def neighbourhood(address: str) -> str:
     """Return what an address is counted as; a connection that is already over may have none."""
     if not address:
