@@ -98,8 +98,9 @@ class CoordinatorWriter:
 
     def check_sent(self) -> None:
         """Raise why a record that was sent did not arrive; any thread may ask."""
-        if self._sender is not None:
-            self._sender.poll(0)
+        sender = self._sender  # which another thread may drop
+        if sender is not None:
+            sender.poll(0)
         if self._refused is not None:
             raise of_exception(KafkaException(self._refused), self._group, self._slot.topic)
 

@@ -60,7 +60,9 @@ from wrackline.schemas.settings.secret_refs import Resolver
 
 COORDINATORS_SLOT: Final = 0
 _LOOK: Final = 0.1  # seconds between two looks at whether this worker is the coordinator
-_TIDY: Final = 60.0  # seconds between two looks for answers that are too old
+_TIDY: Final = (
+    60.0  # seconds between two looks for reports of tasks that are gone and answers that are too old
+)
 _AGAIN: Final = 1.0  # seconds from one failed try to become it to the next
 _REFUSED: Final = 1.0  # seconds between two looks at whether Kafka refused a wish
 _SETTLE: Final = 5.0  # seconds to hear who owns each slot, while workers join or leave
@@ -293,7 +295,6 @@ class GroupConnectors:
         with self.writing():
             known = self._connector(name)
             self.write(name, config_records.removal_records(known), lambda now: now is None)
-            self._hands.forgets(known)
             self._shown.pop(name, None)
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
@@ -396,18 +397,28 @@ class GroupConnectors:
         """Wait until what was sent counts."""
         try:
             deadline = time.monotonic() + PATIENCE
-            while not self._follower.wait_for(lambda: self._hands.has_read(sent), _REFUSED):
+            while not self._follower.wait_for(lambda: self._is_known(sent), _REFUSED):
                 self._pen.check_sent()
                 if time.monotonic() > deadline:
                     raise NOT_HEARD(name=name, seconds=PATIENCE)
         except WracklineError:
-            self._holds = False  # it may arrive later: our next term shuts it out
+            self._lose(sent.by)  # it may arrive later: our next term shuts it out
             raise
         _written(name)
         if not self._hands.is_newest(sent.by):  # another coordinator wrote before us
-            self._holds = False
+            self._lose(sent.by)
             lost = NO_COORDINATOR()
             raise lost
+
+    def _is_known(self, sent: Sent) -> bool:
+        """Whether a wish was read, or can't count any more because a newer term was."""
+        return self._hands.has_read(sent) or not self._hands.is_newest(sent.by)
+
+    def _lose(self, term: int) -> None:
+        """Be the coordinator no longer, if it is still this term."""
+        office = self._pen.office
+        if office is None or office.number == term:
+            self._holds = False
 
     def _read_own_term(self) -> None:
         """Wait until our term is read, and give it the number that it was read with."""
@@ -442,6 +453,7 @@ class GroupConnectors:
                     self._restate()
                     if time.monotonic() > tidy:
                         tidy = time.monotonic() + _TIDY
+                        self._hands.forget_gone()
                         self.forget_old_answers()
         self._leave()
 

@@ -48,7 +48,9 @@ class GroupState:
         self.ended: dict[str, int] = {}  # sessions of the console, with the second at which they end anyway
 
     def apply(self, key: bytes, value: bytes | None) -> Task | None:
-        """Take the next record; return the task of a report by a worker that no longer has it.
+        """Take the next record; return the task of a late report, or of one that was forgotten.
+
+        A report is late if its worker no longer has the task.
 
         ValueError, KeyError or TypeError: the record is not known.
         """
@@ -73,7 +75,7 @@ class GroupState:
         task = task_in(name)
         if document is None:
             self.tasks.pop(task, None)
-            return None
+            return task
         known, told = self.tasks.get(task), _report(document)
         if known is not None and (told.cut, told.claim) < (known.cut, known.claim):
             return task
@@ -89,12 +91,17 @@ class GroupState:
 def worker_record(worker: str, slots: Iterable[int], since: int) -> tuple[bytes, bytes]:
     """Report a worker's slots, and when it began: this distinguishes two workers of one name."""
     told = {"slots": sorted(slots), "since": since, "version": OURS}
-    return f"worker-{worker}".encode(), orjson.dumps(told)
+    return worker_key(worker), orjson.dumps(told)
 
 
 def worker_left(worker: str) -> tuple[bytes, None]:
     """Report that a worker leaves."""
-    return f"worker-{worker}".encode(), None
+    return worker_key(worker), None
+
+
+def worker_key(worker: str) -> bytes:
+    """Return the key of a worker's own record."""
+    return f"worker-{worker}".encode()
 
 
 def session_ended(session: str, until_s: int) -> tuple[bytes, bytes]:

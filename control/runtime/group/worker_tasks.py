@@ -165,10 +165,13 @@ class WorkerTasks:
                 self._task_reports[name, own.number] = report
                 self._report(status_records.task_record((name, own.number), report))
 
-    def forgets(self, connector: Connector) -> None:
-        """Report that a connector's tasks no longer exist."""
-        for number in connector.tasks:
-            self._report(status_records.task_forgotten((connector.name, number)))
+    def forget_gone(self) -> None:
+        """Report which tasks no longer exist: those of removed connectors, and of smaller counts of tasks."""
+        with self._lock:
+            known = self._config.connectors
+            for name, number in self._heard.tasks:
+                if name not in known or number not in tuple(known[name].tasks):
+                    self._report(status_records.task_forgotten((name, number)))
 
     def connectors(self) -> Mapping[str, Connector]:
         """The group's connectors."""
@@ -292,12 +295,15 @@ class WorkerTasks:
 
     def _reported(self, key: bytes, value: bytes | None) -> None:
         late = self._heard.apply(key, value)
-        if self._ready and 0 < self._heard.since.get(self._worker, 0) < self._since:
+        own = key == status_records.worker_key(
+            self._worker
+        )  # read again later: what a killed forerunner left
+        if self._ready and own and 0 < self._heard.since[self._worker] < self._since:
             raise SAME_WORKER(worker=self._worker)
         if late is None or late not in self._task_reports:
             return
-        ours, other = self._task_reports[late], self._heard.tasks[late]
-        if (ours.cut, ours.claim) >= (other.cut, other.claim):
+        ours, other = self._task_reports[late], self._heard.tasks.get(late)
+        if other is None or (ours.cut, ours.claim) >= (other.cut, other.claim):
             self._report(status_records.task_record(late, ours))  # a compacted topic keeps the last one
 
     def _settle(self) -> None:

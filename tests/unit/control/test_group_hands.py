@@ -248,3 +248,47 @@ def _over() -> Event:
     event = Event()
     event.set()
     return event
+
+
+def test_a_worker_that_was_killed_and_is_back_is_not_taken_for_another_of_its_name() -> None:
+    """Its old record stays in the topic until its new one is read, and others report meanwhile."""
+    before = status_records.worker_record("b", {SHOP.slot}, 1)
+    hands = WorkerTasks(TOPICS, Wishes(), _never, lambda _: None, lambda _: None)
+    hands.hears(TOPICS.status, 0, *before)
+    hands.begin("b")
+    hands.hears(TOPICS.status, 1, *status_records.worker_record("a", {1}, 2))
+    hands.hears(
+        TOPICS.status, 2, *status_records.task_record(("shop", 0), TaskReport(TaskState.STARTING, "a", 1, 7))
+    )
+    with pytest.raises(WracklineError) as raised:
+        hands.hears(TOPICS.status, 3, *before)
+    assert raised.value.code == "group.same_worker", "it is alive, and reports again"
+
+
+def test_reports_of_tasks_that_are_gone_are_forgotten_and_no_others() -> None:
+    worker = Heard()
+    for task in (("shop", 0), ("shop", 1), ("gone", 0)):
+        worker.hears(
+            TOPICS.status, *status_records.task_record(task, TaskReport(TaskState.RUNNING, "a", 1, 7))
+        )
+    worker.reported.clear()
+    worker.hands.forget_gone()
+    assert worker.reported == [status_records.task_forgotten(task) for task in (("shop", 1), ("gone", 0))]
+    for change in worker.reported[:]:
+        worker.hears(TOPICS.status, *change)
+    worker.reported.clear()
+    worker.hands.forget_gone()
+    assert worker.reported == []
+
+
+def test_an_owner_repeats_a_report_that_was_forgotten_late() -> None:
+    """A connector of the same name was made while the old one's report was forgotten."""
+    worker = Heard()
+    worker.hands.stands("shop", ConnectorState(TaskState.RUNNING))
+    own = worker.reported[-1]
+    worker.hears(TOPICS.status, *own)
+    worker.reported.clear()
+    worker.hears(TOPICS.status, *status_records.task_forgotten(("shop", 0)))
+    assert worker.reported == [own]
+    worker.hears(TOPICS.status, *status_records.task_forgotten(("other", 0)))
+    assert worker.reported == [own]

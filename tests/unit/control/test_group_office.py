@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from wrackline.control.runtime.group import config_records
-from wrackline.control.runtime.group.config_records import Connector, CoordinatorTerm, GroupConfig
+from wrackline.control.runtime.group.config_records import Connector, CoordinatorTerm, GroupConfig, Sent
 from wrackline.control.runtime.group.group_connectors import GroupConnectors
 from wrackline.control.runtime.group.group_drafts import GroupDrafts
 from wrackline.control.runtime.rest.model.connectors import GoodSettings
@@ -112,3 +112,35 @@ def test_an_address_that_is_not_the_workers_own_is_not_taken() -> None:
             *config_records.term_record(CoordinatorTerm(OTHER, "http://elsewhere:80", "1", users=True))
         )
     assert kept.office is None
+
+
+class Lost:
+    """A worker whose term has ended before its wish was read; `term` is the one that it has meanwhile."""
+
+    def __init__(self, term: int) -> None:
+        self.read, self.newest = Sent(0, 0), 1
+        self.looks = 0
+        hands = SimpleNamespace(has_read=lambda sent: self.read >= sent, is_newest=lambda n: n == self.newest)
+        follower = SimpleNamespace(wait_for=self._wait)
+        threads = SimpleNamespace(make=lambda *_: None)
+        parts = (SimpleNamespace(client=None, id="g"), "kafka-1", hands, follower, print, threads)
+        self.crew = GroupConnectors(*cast("tuple[Any, Any, Any, Any, Any, Any]", parts))
+        office = CoordinatorTerm("a:8083", "http://a:8083", "1", number=term)
+        self.crew._pen = cast("Any", SimpleNamespace(office=office, check_sent=lambda: None))
+        self.crew._holds = True
+
+    def _wait(self, holds: Callable[[], bool], _: float) -> bool:
+        """Another coordinator's first record comes while it waits."""
+        self.looks += 1
+        self.newest = 2
+        return holds()
+
+
+@pytest.mark.parametrize("term", [1, 3])
+def test_a_wish_whose_term_has_ended_is_passed_on_at_once_and_a_new_term_is_kept(term: int) -> None:
+    lost = Lost(term)
+    with pytest.raises(WracklineError) as raised:
+        lost.crew._until_read("shop", Sent(1, 5))
+    assert raised.value.code == "rest.no_coordinator"
+    assert lost.looks == 1, "what an older term sent never counts behind a newer one"
+    assert lost.crew.writes is (term == 3)
