@@ -1,11 +1,15 @@
 """Earlier positions by REST, and the way back to them."""
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import islice
+from threading import Event
 from typing import Any
 
 import orjson
 import pytest
 
-from tests.unit.corpus.worker import GOOD, exchange, request, working, writing
+from tests.unit.corpus.worker import GOOD, Crew, exchange, request, working, writing
 from wrackline.control.runtime.rest.model.connectors import GoodSettings
 from wrackline.producers.connect.restart_policy import DesiredState
 
@@ -60,3 +64,27 @@ def test_a_body_that_names_no_moment_is_refused(body: object) -> None:
         status, told = ask(port, REWIND, body)
         assert (status, told["code"]) == (400, "rest.not_rewind")
         assert not [one for one in group.asked if one.startswith(("rewind", "preview"))]
+
+
+@pytest.mark.parametrize(
+    "path", ["connectors/shop/topics", "connectors/shop/offsets", "connectors/shop/offsets/history"]
+)
+def test_while_kafka_is_away_reads_that_wait_for_it_stop_no_pause(
+    monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Forty threads answer all other paths; as many reads of this kind would take each of them."""
+    back = Event()
+
+    def waits(_: Crew, name: str) -> Sequence[Any]:
+        assert back.wait(60), name
+        return ()
+
+    for question in ("topics", "offsets", "offset_history"):
+        monkeypatch.setattr(Crew, question, waits)
+    with working() as worker, ThreadPoolExecutor(45) as pool:
+        reads = [pool.submit(ask, worker.port, f"GET /{path}") for _ in range(45)]
+        refused = [done.result() for done in islice(as_completed(reads, 60), 9)]
+        assert {(status, told["code"]) for status, told in refused} == {(503, "rest.busy")}
+        assert ask(worker.port, "PUT /connectors/shop/pause")[0] == 202
+        back.set()
+        assert sorted(read.result()[0] for read in reads) == [200] * 36 + [503] * 9

@@ -9,7 +9,7 @@ In: connectors and services, by protocols.  Out: routers for the application.
     plugin_routes      what is installed, and validation of settings
     request_routes     requests for existing rows
     view_routes        our own views: tables, lag, assessment
-    answer_cache       one answer at a time for questions that take long
+    answer_cache       few threads for questions that take long, and one answer at a time
     table_routes       wishes for single tables
     event_routes       a table's events, decoded
     shape_routes       a table's shapes

@@ -3,6 +3,8 @@
 In: a question with a name, and how old its answer may be.  Out: the answer, or an error when it takes too
 long; then the question continues, and a later caller gets its answer.  So few threads wait for Kafka and
 databases, and none of the threads that answer other paths.  Further callers must try again later.
+
+`SlowReads` has as few threads, for questions whose answer must contain what was written before: it asks each.
 """
 
 import asyncio
@@ -10,10 +12,14 @@ import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+from anyio import CapacityLimiter, to_thread
 
 from wrackline.producers.task import background
 from wrackline.schemas.errors import Transient, define
+
+T = TypeVar("T")
 
 AT_ONCE: Final = 4  # questions under way
 _WAITING: Final = 32  # callers that wait for an answer, a third of all connections
@@ -41,6 +47,23 @@ class _Question:
     future: Future[Any]
     ended: float | None = None
     heard: bool = False  # whether a caller has got its answer
+
+
+class SlowReads:
+    """Threads that may wait."""
+
+    def __init__(self) -> None:
+        self._limiter, self._asked = CapacityLimiter(AT_ONCE), 0
+
+    async def ask(self, question: Callable[..., T], *of: object) -> T:
+        """Return the answer; refuse the question while too many wait for a thread."""
+        if self._asked >= AT_ONCE + _WAITING:
+            raise _busy()
+        self._asked += 1
+        try:
+            return await to_thread.run_sync(question, *of, limiter=self._limiter)
+        finally:
+            self._asked -= 1
 
 
 class AnswerCache:

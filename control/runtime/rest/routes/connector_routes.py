@@ -10,13 +10,12 @@
 
 In: a crew, which runs the pipelines.  Out: routes.  Nothing here makes, changes or removes a connector.  In a
 group `write_routes.py` does; a worker that was started with files has its connectors from them, and refuses
-the request with 405.  What a worker has in memory is answered on the event loop's thread, because on a busy
-machine a change of thread takes longer than the answer.
+the request with 405.  States are in memory, so the event loop's thread answers them, because on a busy
+machine a change of thread takes longer than the answer.  Settings may have to be checked, which reads files.
 """
 
-import asyncio
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -24,11 +23,10 @@ from wrackline.control.runtime.rest.model import connect_documents
 from wrackline.control.runtime.rest.model.answer import Answer
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, NO_TASK, Connectors
+from wrackline.control.runtime.rest.routes.answer_cache import SlowReads
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.redaction import shown_name
-
-_AT_ONCE: Final = 20  # pipelines that are described before others are answered
 
 BY_FILE = define(
     "rest.by_file",
@@ -63,21 +61,23 @@ def _of_task(crew: Connectors, name: str, task: str) -> tuple[int, ConnectorStat
 
 
 def _add_reads(made: APIRouter, crew: Connectors) -> None:
+    slow = SlowReads()
+
     @made.get("")
-    async def connectors(expand: Annotated[list[str] | None, Query()] = None) -> Response:
+    def connectors(expand: Annotated[list[str] | None, Query()] = None) -> Response:
         """Name the pipelines, or describe all of them."""
         if expand is None:
             return Answer(sorted(crew.names()))
-        return Answer(await _expanded(crew, expand))
+        return Answer(_expanded(crew, expand))
 
     @made.get("/{name}")
-    async def info(name: str) -> Response:
+    def info(name: str) -> Response:
         """Describe a pipeline."""
         standing = _state_of(crew, name)
         return Answer(connect_documents.info(name, crew.config(name), standing))
 
     @made.get("/{name}/config")
-    async def config(name: str) -> Response:
+    def config(name: str) -> Response:
         """Show its settings."""
         _state_of(crew, name)
         return Answer(dict(crew.config(name)))
@@ -94,10 +94,10 @@ def _add_reads(made: APIRouter, crew: Connectors) -> None:
         return Answer(connect_documents.status(name, _state_of(crew, name), crew.worker))
 
     @made.get("/{name}/topics")
-    def topics(name: str) -> Response:
+    async def topics(name: str) -> Response:
         """Name its topics."""
         _state_of(crew, name)
-        return Answer({name: {"topics": sorted(crew.topics(name))}})
+        return Answer({name: {"topics": sorted(await slow.ask(crew.topics, name))}})
 
     @made.put("/{name}/topics/reset")
     async def reset_topics(name: str) -> Response:
@@ -106,18 +106,16 @@ def _add_reads(made: APIRouter, crew: Connectors) -> None:
         return Response(status_code=202)
 
     @made.get("/{name}/offsets")
-    def offsets(name: str) -> Response:
+    async def offsets(name: str) -> Response:
         """Show its positions."""
         _state_of(crew, name)
-        return Answer(connect_documents.offsets(crew.offsets(name)))
+        return Answer(connect_documents.offsets(await slow.ask(crew.offsets, name)))
 
 
-async def _expanded(crew: Connectors, wanted: Sequence[str]) -> dict[str, Any]:
-    """Describe all pipelines, and let others be answered meanwhile; one that is deleted then is left out."""
+def _expanded(crew: Connectors, wanted: Sequence[str]) -> dict[str, Any]:
+    """Describe all pipelines; one that is deleted meanwhile is left out."""
     found = {}
-    for nth, name in enumerate(sorted(crew.names())):
-        if nth % _AT_ONCE == 0:
-            await asyncio.sleep(0)
+    for name in sorted(crew.names()):
         try:
             found[name] = _described(crew, name, wanted)
         except WracklineError:
@@ -137,13 +135,13 @@ def _described(crew: Connectors, name: str, wanted: Sequence[str]) -> dict[str, 
 
 def _add_task_reads(made: APIRouter, crew: Connectors) -> None:
     @made.get("/{name}/tasks")
-    async def tasks(name: str) -> Response:
+    def tasks(name: str) -> Response:
         """List its tasks."""
         standing = _state_of(crew, name)
         return Answer(connect_documents.tasks(name, crew.config(name), standing))
 
     @made.get("/{name}/tasks-config")
-    async def tasks_config(name: str) -> Response:
+    def tasks_config(name: str) -> Response:
         """Show what its tasks were given."""
         standing = _state_of(crew, name)
         listed = connect_documents.tasks(name, crew.config(name), standing)

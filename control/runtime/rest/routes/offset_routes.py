@@ -20,6 +20,7 @@ from wrackline.control.runtime.rest.model.answer import Answer
 from wrackline.control.runtime.rest.model.body import json_of
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, Connectors, WritableConnectors
 from wrackline.control.runtime.rest.model.sent_settings import MOST
+from wrackline.control.runtime.rest.routes.answer_cache import SlowReads
 from wrackline.control.runtime.rest.routes.connector_routes import BY_FILE
 from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.redaction import shown_name
@@ -37,6 +38,7 @@ _MOST: Final = 50_000  # positions: 30 days, one a minute
 def routes(crew: Connectors, group: WritableConnectors | None = None) -> APIRouter:
     """Make the routes."""
     made = APIRouter(prefix="/connectors/{name}/offsets", default_response_class=Answer)
+    slow = SlowReads()
 
     def known(name: str) -> str:
         if name not in crew.names():
@@ -44,9 +46,9 @@ def routes(crew: Connectors, group: WritableConnectors | None = None) -> APIRout
         return name
 
     @made.get("/history")
-    def history(name: str, limit: Annotated[int, Query(ge=1, le=_MOST)] = _USUAL) -> Response:
+    async def history(name: str, limit: Annotated[int, Query(ge=1, le=_MOST)] = _USUAL) -> Response:
         """Return the newest positions that were kept, oldest first."""
-        kept = crew.offset_history(known(name))
+        kept = await slow.ask(crew.offset_history, known(name))
         shown = [asdict(one) for one in kept[-limit:]]
         return Answer({"history": shown, "left_out": len(kept) - len(shown)})
 

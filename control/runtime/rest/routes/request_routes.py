@@ -21,6 +21,7 @@ from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.answer import Answer, error_response
 from wrackline.control.runtime.rest.model.body import json_of
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.rest.routes.answer_cache import SlowReads
 from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.kafka import signals
 from wrackline.schemas.redaction import shown_name
@@ -51,6 +52,7 @@ class RequestsService(Protocol):
 def routes(desks: Mapping[str, RequestsService]) -> APIRouter:
     """Make the routes."""
     made = APIRouter(prefix="/connectors/{name}/requests", default_response_class=Answer)
+    slow = SlowReads()
 
     def desk_of(name: str) -> RequestsService:
         if name not in desks:
@@ -79,14 +81,15 @@ def routes(desks: Mapping[str, RequestsService]) -> APIRouter:
         return _accepted(read)
 
     @made.get("")
-    def every(name: str) -> Response:
+    async def every(name: str) -> Response:
         """Return the states of all requests."""
-        return Answer({"requests": desk_of(name).receipts()})
+        return Answer({"requests": await slow.ask(desk_of(name).receipts)})
 
     @made.get("/{id:path}")  # the worker's own ids hold slashes
-    def one(name: str, id: str) -> Response:  # noqa: A002 - as the path calls it
+    async def one(name: str, id: str) -> Response:  # noqa: A002 - as the path calls it
         """Return the state of one request."""
-        found = [receipt for receipt in desk_of(name).receipts() if receipt["id"] == id]
+        receipts = await slow.ask(desk_of(name).receipts)
+        found = [receipt for receipt in receipts if receipt["id"] == id]
         if not found:
             raise NO_REQUEST(id=shown_name(id))
         return Answer({"id": id, "receipts": found})
