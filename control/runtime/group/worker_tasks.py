@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from wrackline.control.runtime.group import status_records
 from wrackline.control.runtime.group.config_records import (
+    SLOTS,
     UNREADABLE,
     Change,
     Connector,
@@ -96,6 +97,7 @@ class WorkerTasks:
         self._task_reports: dict[Task, TaskReport] = {}
         self._unread: deque[_OwnChange] = deque()  # what this worker has written, and will read
         self._ready, self._since = False, 0
+        self._idle: set[str] = set()  # workers that owned no slot at the last look
         self._lock = RLock()
 
     def hears(self, topic: str, offset: int, key: bytes, value: bytes | None) -> None:
@@ -166,8 +168,17 @@ class WorkerTasks:
                 self._report(status_records.task_record((name, own.number), report))
 
     def forget_gone(self) -> None:
-        """Report which tasks no longer exist: those of removed connectors, and of smaller counts of tasks."""
+        """Report which tasks no longer exist, and which workers have left without a word.
+
+        Tasks go with their connector, or with a smaller count of tasks.  A killed worker owns no slot at two
+        looks; one that was only frozen reports again when it gets slots.
+        """
         with self._lock:
+            owning = set(self._heard.owners.values())
+            idle = {name for name, since in self._heard.since.items() if since and name not in owning}
+            for name in sorted(idle & self._idle) if len(owning | idle) <= SLOTS else ():
+                self._report(status_records.worker_left(name))
+            self._idle = idle
             known = self._config.connectors
             for name, number in self._heard.tasks:
                 if name not in known or number not in tuple(known[name].tasks):

@@ -292,3 +292,20 @@ def test_an_owner_repeats_a_report_that_was_forgotten_late() -> None:
     assert worker.reported == [own]
     worker.hears(TOPICS.status, *status_records.task_forgotten(("other", 0)))
     assert worker.reported == [own]
+
+
+def test_a_worker_that_was_killed_is_no_member_any_more_after_two_looks() -> None:
+    worker = Heard()
+    for name, slots in (("a", {0, 1}), ("b", {SHOP.slot}), ("killed", {9}), ("moving", ())):
+        worker.hears(TOPICS.status, *status_records.worker_record(name, slots, 9_000_000_000_000_000_000))
+    worker.hears(TOPICS.status, *status_records.worker_record("a", {0, 1, 9}, 9_000_000_000_000_000_000))
+    worker.reported.clear()
+    worker.hands.forget_gone()
+    assert worker.reported == []
+    worker.hears(TOPICS.status, *status_records.worker_record("moving", {1}, 9_000_000_000_000_000_000))
+    worker.hands.forget_gone()
+    assert worker.reported == [status_records.worker_left("killed")]
+    worker.hears(TOPICS.status, *worker.reported[-1])
+    worker.hands.forget_gone()
+    assert len(worker.reported) == 1
+    assert [one.name for one in worker.hands.members()] == ["a", "b", "moving"]
