@@ -60,7 +60,7 @@ from wrackline.schemas.settings.secret_refs import Resolver
 
 COORDINATORS_SLOT: Final = 0
 _LOOK: Final = 0.1  # seconds between two looks at whether this worker is the coordinator
-_TIDY: Final = 60.0  # seconds between two looks for answers that are too old
+_TIDY: Final = 60.0  # seconds between two looks for what is too old
 _AGAIN: Final = 1.0  # seconds from one failed try to become it to the next
 _REFUSED: Final = 1.0  # seconds between two looks at whether Kafka refused a wish
 _SETTLE: Final = 5.0  # seconds to hear who owns each slot, while workers join or leave
@@ -276,9 +276,10 @@ class GroupConnectors:
             old = [] if answer is None else too_old(self._hands.answers(), key, answer.user)
             self._write_answers({**dict.fromkeys(old), key: answer})
 
-    def forget_old_answers(self) -> None:
-        """Forget the answers that are too old, also while nobody sends a key."""
+    def tidy(self) -> None:
+        """Forget the answers that are too old, also while nobody sends a key, and what the client reports."""
         with self.writing():
+            self._pen.hear()
             now = now_ms()
             old = [key for key, answer in self._hands.answers().items() if not answer.counts(now)]
             if old:
@@ -442,7 +443,7 @@ class GroupConnectors:
                     self._restate()
                     if time.monotonic() > tidy:
                         tidy = time.monotonic() + _TIDY
-                        self.forget_old_answers()
+                        self.tidy()
         self._leave()
 
     def _say_who(self) -> None:
