@@ -183,12 +183,18 @@ class GroupConnectors:
 
     def config(self, name: str) -> Mapping[str, str]:
         """Return its settings; secrets are masked."""
+        known = self.known_config(name)
+        if known is not None:
+            return known
         connector = self._connector(name)
-        cut, shown = self._shown.get(name, (-1, {}))
-        if cut != connector.cut:
-            shown = self.pipeline(name).registry.shown(connector.config)
-            self._shown[name] = (connector.cut, shown)
+        shown = self.check(connector.config).registry.shown(connector.config)
+        self._shown[name] = (connector.cut, shown)
         return shown
+
+    def known_config(self, name: str) -> Mapping[str, str] | None:
+        """Return them if they were checked before, and have not changed since."""
+        cut, shown = self._shown.get(name, (-1, {}))
+        return shown if cut == self._connector(name).cut else None
 
     def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
         """Return the settings that a connector runs with; some may be the group's."""

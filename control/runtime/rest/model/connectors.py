@@ -93,7 +93,14 @@ class Connectors(Protocol):
         ...
 
     def config(self, name: str) -> Mapping[str, str]:
-        """Return the settings in a pipeline's file; secrets are masked."""
+        """Return the settings in a pipeline's file; secrets are masked.
+
+        It may check them, which loads a source's modules and reads the files that references name.
+        """
+        ...
+
+    def known_config(self, name: str) -> Mapping[str, str] | None:
+        """Return them if they were checked before, and have not changed since."""
         ...
 
     def settings_in_force(self, name: str) -> Sequence[SettingInForce]:

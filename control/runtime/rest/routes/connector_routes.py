@@ -11,14 +11,16 @@
 In: a crew, which runs the pipelines.  Out: routes.  Nothing here makes, changes or removes a connector.  In a
 group `write_routes.py` does; a worker that was started with files has its connectors from them, and refuses
 the request with 405.  What a worker has in memory is answered on the event loop's thread, because on a busy
-machine a change of thread takes longer than the answer.
+machine a change of thread takes longer than the answer.  Settings that have changed are checked in another
+thread: that may take seconds, and everybody would wait.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from wrackline.control.runtime.rest.model import connect_documents
 from wrackline.control.runtime.rest.model.answer import Answer
@@ -62,6 +64,11 @@ def _of_task(crew: Connectors, name: str, task: str) -> tuple[int, ConnectorStat
     raise NO_TASK(name=name, task=shown_name(task))
 
 
+async def _config_of(crew: Connectors, name: str) -> Mapping[str, str]:
+    known = crew.known_config(name)
+    return await run_in_threadpool(crew.config, name) if known is None else known
+
+
 def _add_reads(made: APIRouter, crew: Connectors) -> None:
     @made.get("")
     async def connectors(expand: Annotated[list[str] | None, Query()] = None) -> Response:
@@ -74,13 +81,13 @@ def _add_reads(made: APIRouter, crew: Connectors) -> None:
     async def info(name: str) -> Response:
         """Describe a pipeline."""
         standing = _state_of(crew, name)
-        return Answer(connect_documents.info(name, crew.config(name), standing))
+        return Answer(connect_documents.info(name, await _config_of(crew, name), standing))
 
     @made.get("/{name}/config")
     async def config(name: str) -> Response:
         """Show its settings."""
         _state_of(crew, name)
-        return Answer(dict(crew.config(name)))
+        return Answer(dict(await _config_of(crew, name)))
 
     @made.get("/{name}/settings")
     def settings(name: str) -> Response:
@@ -119,20 +126,20 @@ async def _expanded(crew: Connectors, wanted: Sequence[str]) -> dict[str, Any]:
         if nth % _AT_ONCE == 0:
             await asyncio.sleep(0)
         try:
-            found[name] = _described(crew, name, wanted)
+            found[name] = await _described(crew, name, wanted)
         except WracklineError:
             if name in crew.names():
                 raise
     return found
 
 
-def _described(crew: Connectors, name: str, wanted: Sequence[str]) -> dict[str, Any]:
-    standing = crew.standing(name)
-    parts = {
-        "info": lambda: connect_documents.info(name, crew.config(name), standing),
-        "status": lambda: connect_documents.status(name, standing, crew.worker),
-    }
-    return {part: parts[part]() for part in wanted if part in parts}
+async def _described(crew: Connectors, name: str, wanted: Sequence[str]) -> dict[str, Any]:
+    standing, found = crew.standing(name), dict[str, Any]()
+    if "info" in wanted:
+        found["info"] = connect_documents.info(name, await _config_of(crew, name), standing)
+    if "status" in wanted:
+        found["status"] = connect_documents.status(name, standing, crew.worker)
+    return found
 
 
 def _add_task_reads(made: APIRouter, crew: Connectors) -> None:
@@ -140,13 +147,13 @@ def _add_task_reads(made: APIRouter, crew: Connectors) -> None:
     async def tasks(name: str) -> Response:
         """List its tasks."""
         standing = _state_of(crew, name)
-        return Answer(connect_documents.tasks(name, crew.config(name), standing))
+        return Answer(connect_documents.tasks(name, await _config_of(crew, name), standing))
 
     @made.get("/{name}/tasks-config")
     async def tasks_config(name: str) -> Response:
         """Show what its tasks were given."""
         standing = _state_of(crew, name)
-        listed = connect_documents.tasks(name, crew.config(name), standing)
+        listed = connect_documents.tasks(name, await _config_of(crew, name), standing)
         return Answer({f"{name}-{one['id']['task']}": one["config"] for one in listed})
 
     @made.get("/{name}/tasks/{task}/status")
