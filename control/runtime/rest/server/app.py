@@ -36,7 +36,7 @@ from wrackline.control.runtime.rest.contexts.context_routes import NO_GENERATION
 from wrackline.control.runtime.rest.contexts.namespaces import NO_NAMESPACE
 from wrackline.control.runtime.rest.describe.openapi import document
 from wrackline.control.runtime.rest.model.answer import Answer, error_response
-from wrackline.control.runtime.rest.model.body import NOT_JSON
+from wrackline.control.runtime.rest.model.body import INCOMPLETE, NOT_JSON
 from wrackline.control.runtime.rest.model.connectors import (
     NO_CONNECTOR,
     NO_COORDINATOR,
@@ -89,6 +89,7 @@ _BAD: Final = (
     TYPED_SECRET,
     STARS_IN_DRAFT,
     BAD_START,
+    INCOMPLETE,
 )
 _MISSING: Final = (
     NO_CONNECTOR,
