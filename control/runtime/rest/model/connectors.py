@@ -43,6 +43,12 @@ NO_PARTITION = define(
     "connector {name} has no such partition",
     hint="name it as GET /connectors/{name}/offsets does: {known}",
 )
+SOME_REMOVED = define(
+    "rest.some_removed",
+    OperatorNeeded,
+    "connector {name} reads several databases, and only the positions of all of them can be removed",
+    hint="send null for each of them: {known}; or only positions: those that you leave out stay",
+)
 NO_COORDINATOR = define(
     "rest.no_coordinator",
     Transient,

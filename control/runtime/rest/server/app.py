@@ -43,6 +43,7 @@ from wrackline.control.runtime.rest.model.connectors import (
     NO_PARTITION,
     NO_TASK,
     NOT_STOPPED,
+    SOME_REMOVED,
 )
 from wrackline.control.runtime.rest.model.drafts import (
     BAD_ID,
@@ -83,6 +84,7 @@ _BAD: Final = (
     NO_OFFSETS,
     NOT_STOPPED,
     NO_PARTITION,
+    SOME_REMOVED,
     NOT_REWIND,
     BAD_ID,
     NOT_DRAFT,
