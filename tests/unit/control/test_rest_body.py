@@ -46,6 +46,9 @@ def test_a_request_whose_body_does_not_come_whole_is_not_done(layer: str) -> Non
     async def send(message: Message) -> None:
         said.append(message)
 
-    asyncio.run(LAYERS[layer]()(scope, receive, send))
+    async def ask() -> None:
+        await LAYERS[layer]()(scope, receive, send)
+
+    asyncio.run(ask())
     assert said[0]["status"] == 400
     assert orjson.loads(said[1]["body"])["code"] == "rest.incomplete"
