@@ -130,6 +130,9 @@ class Publisher:
         session = self._session
         if session is None:
             raise RuntimeError("start it first")
+        if session.transactor.is_doubtful():  # of the last commit: an end that was repeated may meet this one
+            self.drop()
+            raise SLOW_COMMIT(who=self._identity.transactional_id)
         generation, n = self._identity.generation, session.n + 1
         ends = [self._ends(publication, n, session.previous) for publication in publications]
         kept = self._worth_keeping([last for *_, last in ends])
@@ -154,10 +157,12 @@ class Publisher:
         self._last |= {publication.partition: n for publication in publications}
         self._history_times |= {key: moment for _, key, _ in kept if key is not None}
         session.previous |= {self._key(p): canonical_json(p.position.saved()) for p in publications}
-        if session.transactor.doubtful:
-            self.drop()
-            raise SLOW_COMMIT(who=self._identity.transactional_id)
         return moment
+
+    def hear(self) -> None:
+        """Take what the client reports while nothing is published."""
+        if self._session is not None:
+            self._session.transactor.hear()
 
     def _blame(self, publications: Sequence[Publication], error: WracklineError) -> None:
         """If one topic made Kafka refuse the whole transaction, say which: the others continue."""

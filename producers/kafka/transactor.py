@@ -10,10 +10,12 @@ order of the first records, so no partition of the events is ever added before t
 The events are acknowledged before the offsets are sent, so offsets are never committed without them. Only
 one batch at a time is on its way to a broker (`client.py`): a leader that knows no sequence of this producer
 takes any, so of two it could refuse the first and keep the second, and then call the first a duplicate. A
-commit that was repeated, or may have been, makes its producer `doubtful`: the owner makes a new one, whose
+commit that was repeated, or may have been, makes its producer doubtful: the owner makes a new one, whose
 epoch Kafka distinguishes from the old one. A repeat takes time, so a fast commit had none. After a slow one
 the client's statistics say whether there was one, because on a busy machine many commits are slow and new
-producers would make it busier. After any error a producer can't be used anymore.
+producers would make it busier. They come once a second, and what was committed does not wait for them: the
+owner asks before its next transaction, which alone is in danger. After any error a producer can't be used
+anymore.
 """
 
 import contextlib
@@ -91,8 +93,8 @@ class Transactor:
         self._watch = _ClientWatch()
         self._slot, self._clock, self._slow = slot, clock, slow
         self._who = str(settings["transactional.id"])
-        self.doubtful = False
         self.commit_seconds = 0.0
+        self._faults, self._ended = 0, 0.0  # what was known before the last commit, and when that had ended
         self._producer = Producer(
             {
                 **settings,
@@ -135,9 +137,26 @@ class Transactor:
             ended = self._clock()
         except (KafkaException, SystemError) as exc:
             raise self._meant(self._cause(exc)) from exc
-        self.commit_seconds = ended - started
-        self.doubtful = self._may_be_repeated(faults, ended)
+        self.commit_seconds, self._faults, self._ended = ended - started, faults, ended
         return ended
+
+    def is_doubtful(self) -> bool:
+        """Whether the last commit may have been sent twice, so that this producer must not begin another.
+
+        After a slow commit it waits for the client's statistics.
+        """
+        if self.commit_seconds >= self._slow:
+            deadline = self._clock() + _STATISTICS
+            while self._watch.faults_at < self._ended and not self._watch.disturbed:
+                if self._clock() > deadline:
+                    return True
+                self._producer.poll(_ROOM)
+            return self._watch.disturbed or self._watch.faults != self._faults
+        return self._watch.disturbed
+
+    def hear(self) -> None:
+        """Take what the client reports while nothing is committed: until then it keeps all of it."""
+        self._producer.poll(0)
 
     def _send(
         self,
@@ -184,17 +203,6 @@ class Transactor:
         if topic is None or topic == self._slot.topic or isinstance(meant, Transient):
             return meant
         return TopicRefusedError(topic, meant)
-
-    def _may_be_repeated(self, faults: int, ended: float) -> bool:
-        """Whether the commit that has ended may have been sent twice; `faults` were known before it."""
-        if self.commit_seconds >= self._slow:
-            deadline = self._clock() + _STATISTICS
-            while self._watch.faults_at < ended and not self._watch.disturbed:
-                if self._clock() > deadline:
-                    return True
-                self._producer.poll(_ROOM)
-            return self._watch.disturbed or self._watch.faults != faults
-        return self._watch.disturbed
 
     def _announce(self, begin: tuple[bytes, bytes]) -> None:
         self._place([begin])

@@ -119,6 +119,7 @@ class Task:
                         return _done(lanes)
                     flight = self._publish(lanes.running)
                     if flight is None:
+                        self._publisher.hear()
                         self._tell_places(lanes.running)
                 idle = not self._poll(lanes, flight, self._slice(lanes, flight) if idle else 0.0)
             if flight is not None and self._ended(flight.future):

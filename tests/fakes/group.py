@@ -79,6 +79,10 @@ class FakeGroup(AnswersInMemory):
         given = self.stored_settings(name)
         return self.check(given).registry.shown(given)
 
+    def known_config(self, name: str) -> Mapping[str, str] | None:
+        self._known(name)
+        return None
+
     def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
         own = self.stored_settings(name)
         return settings_in_force(self.check(own), own)

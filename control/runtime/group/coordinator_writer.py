@@ -77,10 +77,15 @@ class CoordinatorWriter:
         except BaseException:
             self.drop()
             raise
-        if self._transactor.doubtful:  # a repeated end of this transaction may reach the next
+        if self._transactor.is_doubtful():  # a repeated end of this transaction may reach the next
             with suppress(WracklineError):  # the changes are written
                 known = self.office
                 self.take(known.worker, known.url, users=known.users, secret=known.secret)
+
+    def hear(self) -> None:
+        """Take what the client reports while nothing is written."""
+        if self._transactor is not None:
+            self._transactor.hear()
 
     def send(self, record: Callable[[Sent], Change]) -> Sent:
         """Send a record; it counts when it is read, if our term is the newest there."""

@@ -60,9 +60,7 @@ from wrackline.schemas.settings.secret_refs import Resolver
 
 COORDINATORS_SLOT: Final = 0
 _LOOK: Final = 0.1  # seconds between two looks at whether this worker is the coordinator
-_TIDY: Final = (
-    60.0  # seconds between two looks for reports of tasks that are gone and answers that are too old
-)
+_TIDY: Final = 60.0  # seconds between two looks for what is too old
 _AGAIN: Final = 1.0  # seconds from one failed try to become it to the next
 _REFUSED: Final = 1.0  # seconds between two looks at whether Kafka refused a wish
 _SETTLE: Final = 5.0  # seconds to hear who owns each slot, while workers join or leave
@@ -185,12 +183,18 @@ class GroupConnectors:
 
     def config(self, name: str) -> Mapping[str, str]:
         """Return its settings; secrets are masked."""
+        known = self.known_config(name)
+        if known is not None:
+            return known
         connector = self._connector(name)
-        cut, shown = self._shown.get(name, (-1, {}))
-        if cut != connector.cut:
-            shown = self.pipeline(name).registry.shown(connector.config)
-            self._shown[name] = (connector.cut, shown)
+        shown = self.check(connector.config).registry.shown(connector.config)
+        self._shown[name] = (connector.cut, shown)
         return shown
+
+    def known_config(self, name: str) -> Mapping[str, str] | None:
+        """Return them if they were checked before, and have not changed since."""
+        cut, shown = self._shown.get(name, (-1, {}))
+        return shown if cut == self._connector(name).cut else None
 
     def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
         """Return the settings that a connector runs with; some may be the group's."""
@@ -278,9 +282,11 @@ class GroupConnectors:
             old = [] if answer is None else too_old(self._hands.answers(), key, answer.user)
             self._write_answers({**dict.fromkeys(old), key: answer})
 
-    def forget_old_answers(self) -> None:
-        """Forget the answers that are too old, also while nobody sends a key."""
+    def tidy(self) -> None:
+        """Forget tasks and workers that are gone, answers that are too old, and what the client reports."""
+        self._hands.forget_gone()
         with self.writing():
+            self._pen.hear()
             now = now_ms()
             old = [key for key, answer in self._hands.answers().items() if not answer.counts(now)]
             if old:
@@ -453,8 +459,7 @@ class GroupConnectors:
                     self._restate()
                     if time.monotonic() > tidy:
                         tidy = time.monotonic() + _TIDY
-                        self._hands.forget_gone()
-                        self.forget_old_answers()
+                        self.tidy()
         self._leave()
 
     def _say_who(self) -> None:

@@ -105,7 +105,7 @@ _OF_MEMBERS = frozenset(one.name for one in MEMBER)
 
 GROUP = Declared(
     settings=(*_OWN, *_TAKEN, *MEMBER),
-    at_most=AT_MOST_OF_MEMBERS,
+    at_most=(*AT_MOST_OF_MEMBERS, *(pair for pair in CORE.at_most if _NAMES.issuperset(pair))),
     needs=tuple(need for need in CORE.needs if {need.name, need.needed} <= _NAMES),
     not_honoured=tuple(
         entry

@@ -42,6 +42,7 @@ class FileConnectors:
         self.worker = ""  # known once it listens
         self._pipelines, self._wished = pipelines, wished
         self._standings: dict[str, ConnectorState] = {}
+        self._shown: dict[str, Mapping[str, str]] = {}
         self._began_ms = now_ms()
 
     def stands(self, task: str, standing: ConnectorState) -> None:
@@ -64,7 +65,11 @@ class FileConnectors:
     def config(self, name: str) -> Mapping[str, str]:
         """Return the settings in a pipeline's file; secrets are masked."""
         pipeline = self._pipelines[name]
-        return pipeline.registry.shown(pipeline.given)
+        return self._shown.setdefault(name, pipeline.registry.shown(pipeline.given))
+
+    def known_config(self, name: str) -> Mapping[str, str] | None:
+        """Return them if they were asked for before."""
+        return self._shown.get(name)
 
     def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
         """Return the settings that a pipeline runs with."""

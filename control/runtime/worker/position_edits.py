@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from wrackline.control.runtime.rest.model.connectors import NO_PARTITION
+from wrackline.control.runtime.rest.model.connectors import NO_PARTITION, SOME_REMOVED
 from wrackline.control.runtime.services.offsets import OffsetsService
 from wrackline.producers.contract.steps import Saved
 from wrackline.schemas.tables.table import SourcePartition
@@ -17,7 +17,10 @@ from wrackline.schemas.tables.table import SourcePartition
 def edit_positions(
     opened: OffsetsService, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
 ) -> None:
-    """Set the positions of these partitions, or start over where none is given."""
+    """Set the positions of these partitions, or start over where none is given.
+
+    A source starts over as a whole, so who removes the position of one database would lose the others too.
+    """
     if edits is None:
         opened.reset(force=False)
         return
@@ -26,10 +29,13 @@ def edit_positions(
     wanted: dict[str | None, Saved] = {
         partition.database: position for partition, position in found if isinstance(position, dict)
     }
-    if wanted:
+    removed = len(found) - len(wanted)
+    if not removed:
         opened.set(wanted, force=False)
-    else:
+    elif removed == len(known):
         opened.reset(force=False)
+    else:
+        raise SOME_REMOVED(name=name, known=", ".join(_written(known)))
 
 
 def _one_of(known: Sequence[SourcePartition], given: Mapping[str, str], name: str) -> SourcePartition:
@@ -37,7 +43,8 @@ def _one_of(known: Sequence[SourcePartition], given: Mapping[str, str], name: st
     for partition in known:
         if given == {"server": partition.server, "database": partition.database}:
             return partition
-    shown = " or ".join(
-        orjson.dumps({"server": one.server, "database": one.database}).decode() for one in known
-    )
-    raise NO_PARTITION(name=name, known=shown)
+    raise NO_PARTITION(name=name, known=" or ".join(_written(known)))
+
+
+def _written(known: Sequence[SourcePartition]) -> Sequence[str]:
+    return [orjson.dumps({"server": one.server, "database": one.database}).decode() for one in known]

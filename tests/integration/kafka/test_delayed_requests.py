@@ -40,8 +40,7 @@ class Interrupted(Transactor):
 class NeverAnew(Interrupted):
     """Keeps its producer after a commit that was repeated."""
 
-    def _may_be_repeated(self, faults: int, ended: float) -> bool:
-        del faults, ended
+    def is_doubtful(self) -> bool:
         return False
 
     def abandon(self, records: Sequence[Record | Headed]) -> None:
@@ -170,7 +169,7 @@ def test_without_the_rules_a_late_commit_tears_the_next_transaction(
     careless = started(Careless, proxy, names)
     proxy.hold(END_TXN)
     careless.commit(BEGIN, [names.events("first")], [position(names, 1)])
-    assert not careless.doubtful
+    assert not careless.is_doubtful()
 
     def let_it_arrive() -> None:
         proxy.release()
@@ -198,8 +197,9 @@ def test_with_the_rules_nothing_is_lost_or_torn(
             publisher.publish([names.publication(2, *names.events("first"))])
         publisher.start()
     proxy.hold(END_TXN)
+    publisher.publish([names.publication(2, *names.events("first"))])
     with pytest.raises(Transient, match="slow_commit"):
-        publisher.publish([names.publication(2, *names.events("first"))])
+        publisher.publish([names.publication(3, *names.events("second", "third"))])
     state = publisher.start()
     assert [offset.n for offset in state.positions.values()] == [2], "what was slow is known to be there"
     Interrupted.between = proxy.release
@@ -246,11 +246,14 @@ def test_a_commit_that_was_repeated_without_a_lost_connection_gets_a_new_produce
     if when == "later":
         proxy.delay(END_TXN, SLOWER)
         publisher.publish([names.publication(2, *names.events("first"))])
+        assert not session.transactor.is_doubtful()
         assert session.transactor._watch.faults is not None
     ends = proxy.requests[END_TXN]
     proxy.refuse_end()
+    publisher.publish([names.publication(3, *names.events("second"))])
+    assert proxy.requests[END_TXN] == ends + 2
     with pytest.raises(Transient, match="slow_commit"):
-        publisher.publish([names.publication(3, *names.events("second"))])
+        publisher.publish([names.publication(4, *names.events("third"))])
     assert proxy.requests[END_TXN] == ends + 2
     assert session.transactor.commit_seconds > publisher._client.slow
     publisher.close()

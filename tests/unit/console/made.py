@@ -97,6 +97,9 @@ class MadeCrew:
     def config(self, name: str) -> Mapping[str, str]:
         return {"name": name, "database.password": "***", "topic.prefix": HOSTILE}
 
+    def known_config(self, name: str) -> Mapping[str, str] | None:
+        return self.config(name)
+
     def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
         given = {**self.config(name), "database.password": "${env:WRACKLINE_DB}", **self.given}
         checked = check(given, Installed(), Resolver(Allowed(), {"WRACKLINE_DB": "made"}))

@@ -69,6 +69,25 @@ def test_a_connector_that_names_another_registry_gets_no_password_of_this_one(
 
 
 @pytest.mark.parametrize(
+    ("line", "at_most"),
+    [
+        ("kafka.retry.backoff.max.ms = 100", "retry.backoff.ms"),  # a repeat would come before it is expected
+        ("kafka.transaction.timeout.ms = 20000", "message.timeout.ms"),
+        ("kafka.heartbeat.interval.ms = 7000", "session.timeout.ms"),
+    ],
+)
+def test_a_group_s_settings_bound_each_other_as_a_connector_s_do(
+    tmp_path: Path, line: str, at_most: str
+) -> None:
+    file = tmp_path / "group.toml"
+    required = 'group.id = "g"\nkafka.bootstrap.servers = "b:1"\nschema.registry.url = "http://r:1"'
+    file.write_text(f"{required}\n{line}\n")
+    found = load_group(file, {})
+    assert isinstance(found, Checked)
+    assert at_most in str(found.findings[0])
+
+
+@pytest.mark.parametrize(
     ("line", "code"),
     [
         ('group.id = "wrackline-shop"', "settings.invalid"),

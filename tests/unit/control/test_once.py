@@ -311,6 +311,7 @@ def test_a_group_s_answer_that_is_too_old_does_not_count_and_is_removed_with_the
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     written: list[Any] = []
+    heard: list[int] = []
     now = now_ms()
     known = {"old": KeptAnswer(now - kept_answers.KEPT_MS, "d", 201), "new": KeptAnswer(now, "d", 201)}
     hands = SimpleNamespace(answers=lambda: known)
@@ -318,6 +319,7 @@ def test_a_group_s_answer_that_is_too_old_does_not_count_and_is_removed_with_the
     parts = (SimpleNamespace(client=None, id="g"), "kafka-1", hands, None, print, threads)
     crew = GroupConnectors(*cast("tuple[Any, Any, Any, Any, Any, Any]", parts))
     monkeypatch.setattr(crew, "write", lambda _name, changes, _heard: written.append(changes))
+    monkeypatch.setattr(crew._pen, "hear", lambda: heard.append(len(written)))
     assert (crew.find_answer("old"), crew.find_answer("new")) == (None, known["new"])
     crew.keep_answer("newest", KeptAnswer(now, "d"))
     ((forgotten, kept),) = written
@@ -325,11 +327,12 @@ def test_a_group_s_answer_that_is_too_old_does_not_count_and_is_removed_with_the
     assert kept[0] == b"answer-newest"
     crew.keep_answer("old", KeptAnswer(now, "d"))
     assert [key for key, value in written[1] if value is None] == [], "it is replaced"
-    crew.forget_old_answers()
+    crew.tidy()
     assert written[2:] == [[(b"answer-old", None)]], "nobody has to send a key"
     del known["old"]
-    crew.forget_old_answers()
+    crew.tidy()
     assert len(written) == 3, "nothing is written for nothing"
+    assert heard == [2, 3], "and the client of an idle coordinator is heard"
 
 
 def test_there_is_room_again_when_old_ones_go(monkeypatch: pytest.MonkeyPatch) -> None:

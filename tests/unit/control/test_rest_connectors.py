@@ -1,8 +1,10 @@
 """Connectors over HTTP as Kafka Connect has them, managed by a client that was made for Connect."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
+from threading import Event
 from typing import Any
 
 import pytest
@@ -26,6 +28,7 @@ from wrackline.schemas.versions import OURS
 
 CONFIG = {"connector.class": "postgres", "name": "shop"}
 WORKER = "127.0.0.1:8083"
+PATIENCE = 20.0
 
 
 class Crew:
@@ -40,12 +43,20 @@ class Crew:
         }
         self.wished: list[tuple[str, DesiredState]] = []
         self.tasks: list[int | None] = []  # of each wish
+        self.checking, self.checked = Event(), Event()  # its settings
+        self.checked.set()
 
     def names(self) -> Sequence[str]:
         return ["shop", "orders"]
 
     def config(self, name: str) -> Mapping[str, str]:
+        self.checking.set()
+        assert self.checked.wait(PATIENCE), "somebody else is answered meanwhile"
         return {**CONFIG, "name": name}
+
+    def known_config(self, name: str) -> Mapping[str, str] | None:
+        del name
+        return None
 
     def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
         del name
@@ -123,6 +134,19 @@ def test_a_client_of_connect_sees_the_connectors(connect: Any, client: Client) -
         "shop": {"topics": ["shop.d.public.a", "shop.d.public.b"]}
     }
     assert connect.get_cluster_info()["version"]
+
+
+@pytest.mark.parametrize(
+    "asked", ["/shop", "/shop/config", "/shop/tasks", "/shop/tasks-config", "?expand=info"]
+)
+def test_settings_that_have_to_be_checked_hold_up_nobody_else(crew: Crew, client: Client, asked: str) -> None:
+    crew.checked.clear()
+    with ThreadPoolExecutor(1) as other:
+        waits = other.submit(client.ask, "GET", f"/connectors{asked}")
+        assert crew.checking.wait(PATIENCE)
+        assert client.ask("GET", "/health")[0] == 200
+        crew.checked.set()
+        assert waits.result()[0] == 200
 
 
 def test_a_task_that_failed_says_why_and_its_connector_runs(connect: Any) -> None:

@@ -135,6 +135,9 @@ class World:
             self.rows[one.partition.database] += sum(one.tally.events.values())
         return self.clock.now
 
+    def hear(self) -> None:
+        """There is nothing to hear."""
+
     def close(self) -> None:
         """There is nothing to close."""
 

@@ -39,7 +39,7 @@ class Transactor:
     commit_seconds = 0.25
 
     def __init__(self, kafka: "Kafka") -> None:
-        self._kafka, self.doubtful = kafka, kafka.doubtful
+        self._kafka = kafka
 
     def fence(self, patience: float) -> None:
         self._kafka.step("fence", patience)
@@ -54,6 +54,12 @@ class Transactor:
         self._kafka.log += [begin, *ends]
         self._kafka.events = [record for records in events for record in records]
         return self._kafka.now
+
+    def is_doubtful(self) -> bool:
+        return self._kafka.doubtful
+
+    def hear(self) -> None:
+        self._kafka.step("hear")
 
     def drop(self) -> None:
         self._kafka.step("drop")
@@ -371,12 +377,14 @@ def test_for_what_may_pass_no_topic_is_looked_for(kafka: Kafka) -> None:
     assert ("unwritable", "server.a", "server.b") not in kafka.did()
 
 
-def test_a_doubtful_commit_counts_and_its_producer_goes(kafka: Kafka) -> None:
-    kafka.doubtful = True
+def test_a_doubtful_commit_counts_and_its_producer_begins_no_other(kafka: Kafka) -> None:
     publisher = kafka.started()
+    publisher.publish([publication(5)])
+    assert kafka.did() == [("ensure",), ("commit",)]
+    kafka.doubtful = True
     with pytest.raises(Transient, match=r"kafka\.slow_commit"):
-        publisher.publish([publication(5)])
-    assert kafka.did() == [("ensure",), ("commit",), ("drop",)]
+        publisher.publish([publication(6)])
+    assert kafka.did() == [("drop",)], "nothing of the next one is sent"
     kafka.doubtful = False
     publisher.start()
     last = last_of(kafka, publisher, A)
@@ -384,6 +392,16 @@ def test_a_doubtful_commit_counts_and_its_producer_goes(kafka: Kafka) -> None:
     kafka.did()
     publisher.close()
     assert kafka.did() == [("drop",)], "nothing was left open"
+
+
+def test_a_client_is_heard_while_there_is_one(kafka: Kafka) -> None:
+    publisher = kafka.publisher()
+    publisher.hear()
+    assert kafka.did() == []
+    publisher.start()
+    kafka.did()
+    publisher.hear()
+    assert kafka.did() == [("hear",)]
 
 
 def test_a_position_goes_to_the_history_once_a_minute(kafka: Kafka) -> None:

@@ -77,6 +77,9 @@ class Notes:
         self.told += [f"Kafka has {one.partition.database}" for one in publications]
         return self.clock.now
 
+    def hear(self) -> None:
+        """There is nothing to hear."""
+
     def close(self) -> None:
         """There is nothing to close."""
 

@@ -61,7 +61,8 @@ class World:
         self.on_poll: Callable[[int], None] = lambda _: None
         self.on_keep_alive: Callable[[], None] = lambda: None
         self.sizes: list[int] = []  # of what was published
-        self.polls = 0
+        self.polls = self.heard = 0
+        self._publishes = False
         self._clock, self._published = Ticking(), 0
         self._limits = limits or TaskLimits()
 
@@ -119,10 +120,18 @@ class World:
     def publish(self, publications: Sequence[Publication]) -> float:
         self.sizes.append(sum(one.size for one in publications))
         self._published += 1
+        self._publishes = True
         self.told.append("publishing")
-        self.on_publish(self._published)
+        try:
+            self.on_publish(self._published)
+        finally:
+            self._publishes = False
         self.told.append("in Kafka")
         return self._clock.now
+
+    def hear(self) -> None:
+        assert not self._publishes, "the producer has one user at a time"
+        self.heard += 1
 
     def close(self) -> None:
         self.told.append("closed")
@@ -148,6 +157,13 @@ def test_inv_1_a_database_hears_of_a_commit_after_it() -> None:
     world = World()
     world.on_publish = lambda _: world.stopping.set()
     assert world.run() == ["started", "publishing", "in Kafka", "confirmed", "closed"]
+
+
+def test_what_the_client_reports_is_taken_while_nothing_is_published() -> None:
+    world = World()
+    world.on_poll = lambda _: world.stopping.set() if world.heard > 2 or world.polls > 500 else None
+    world.run()
+    assert world.heard > 2
 
 
 def test_inv_1_a_database_hears_nothing_of_a_commit_that_failed() -> None:

@@ -1,6 +1,8 @@
 """What a transaction makes of an error that the client raises by itself."""
 
 import json
+import logging
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -8,6 +10,8 @@ from confluent_kafka import KafkaError, KafkaException
 
 from wrackline.producers.kafka.transactor import FOR_EVER, OffsetsSlot, Transactor, _ClientWatch
 from wrackline.schemas.errors import Transient
+
+QUIET = {"logger": logging.getLogger("wrackline.kafka")}
 
 
 def test_what_the_client_refuses_at_once_is_the_topics_trouble() -> None:
@@ -57,7 +61,7 @@ class Broker:
 def transactor(*, loses: bool = False) -> tuple[Transactor, Broker]:
     made = object.__new__(Transactor)
     made._watch, made._slot, made._who = _ClientWatch(), OffsetsSlot("offsets", 0), "who"
-    made._clock, made._slow, made.doubtful = (lambda: 1.0), 10.0, False
+    made._clock, made._slow = (lambda: 1.0), 10.0
     broker = Broker(made._watch, loses=loses)
     made._producer = broker  # type: ignore[assignment]  # only what is asked
     return made, broker
@@ -90,7 +94,7 @@ def test_a_producer_whose_connection_was_disturbed_is_not_used_again(*, disturbe
     made, _ = transactor()
     made._watch.disturbed = disturbed
     commit(made)
-    assert made.doubtful is disturbed
+    assert made.is_doubtful() is disturbed
 
 
 class Reporting(Broker):
@@ -116,7 +120,7 @@ def took(seconds: float, *texts: str, known: int | None = 3) -> Transactor:
     """A transactor after a commit that took so long; the client gives these statistics after it."""
     made = object.__new__(Transactor)
     made._watch, made._slot, made._who = _ClientWatch(), OffsetsSlot("offsets", 0), "who"
-    made._slow, made.doubtful, made._watch.faults = 10.0, False, known
+    made._slow, made._watch.faults = 10.0, known
     client = Reporting(made._watch, texts)
     moments = iter((0.0, seconds))
     made._clock = lambda: next(moments, client.now + seconds)
@@ -128,7 +132,7 @@ def took(seconds: float, *texts: str, known: int | None = 3) -> Transactor:
 def test_a_fast_commit_can_not_have_been_repeated_and_nothing_is_waited_for() -> None:
     """T-E14."""
     made = took(9.9, statistics(20, 4))
-    assert not made.doubtful
+    assert not made.is_doubtful()
     assert made._watch.faults == 3
 
 
@@ -149,9 +153,34 @@ def test_after_a_slow_commit_the_statistics_say_whether_it_was_repeated(
     texts: Sequence[str], *, doubtful: bool
 ) -> None:
     """T-E14."""
-    assert took(10.0, *texts).doubtful is doubtful
+    assert took(10.0, *texts).is_doubtful() is doubtful
 
 
 @pytest.mark.parametrize(("retries", "doubtful"), [(0, False), (1, True)])
 def test_before_the_first_statistics_each_repeat_counts(retries: int, *, doubtful: bool) -> None:
-    assert took(10.0, statistics(11, retries), known=None).doubtful is doubtful
+    assert took(10.0, statistics(11, retries), known=None).is_doubtful() is doubtful
+
+
+def test_inv_1_what_a_slow_commit_has_published_does_not_wait_for_the_statistics() -> None:
+    """T-E14.  A task that waits longer than a second to confirm a commit may have a successor."""
+    made = took(10.0, statistics(10.1, 3))
+    assert made._watch.faults_at == 0.0, "none were taken yet"
+    assert not made.is_doubtful()
+    assert made._watch.faults_at == 10.1
+
+
+def test_an_idle_client_keeps_what_it_reports_until_it_is_heard() -> None:
+    made = Transactor(
+        {"transactional.id": "me", "bootstrap.servers": "127.0.0.1:1", "statistics.interval.ms": 1, **QUIET},
+        OffsetsSlot("offsets", 0),
+        lambda: 0.0,
+        10.0,
+    )
+    until = time.monotonic() + 30
+    while len(made._producer) < 20 and time.monotonic() < until:
+        time.sleep(0.01)
+    waiting = len(made._producer)
+    made.hear()
+    assert len(made._producer) < waiting
+    assert made._watch.faults is not None
+    made.drop()

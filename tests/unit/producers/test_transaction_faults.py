@@ -51,7 +51,7 @@ def transactor(client: Client, *, seconds: list[float] | None = None) -> Transac
     made = object.__new__(Transactor)
     made._watch, made._slot, made._who = _ClientWatch(), OffsetsSlot("offsets", 3), "who"
     made._clock = iter(seconds or [0.0, 0.5]).__next__
-    made._slow, made.doubtful, made.commit_seconds = 10.0, False, 0.0
+    made._slow, made.commit_seconds = 10.0, 0.0
     made._producer = client  # type: ignore[assignment]  # only what is asked
     return made
 
@@ -101,7 +101,7 @@ def test_a_repeated_request_or_a_lost_connection_is_a_disturbance(
 
 def test_a_new_one_is_trusted_and_named_by_its_id() -> None:
     made = Transactor({"transactional.id": "me"}, OffsetsSlot("offsets", 0), lambda: 0.0, 10.0)
-    assert (made.doubtful, made.commit_seconds, made._who) == (False, 0.0, "me")
+    assert (made.is_doubtful(), made.commit_seconds, made._who) == (False, 0.0, "me")
     assert not made._watch.disturbed
     made.drop()
     assert not hasattr(made, "_producer")

@@ -13,6 +13,12 @@ NOT_JSON = define(
     "the request's body is {given}, not application/json",
     hint="send it with the header Content-Type: application/json",
 )
+INCOMPLETE = define(
+    "rest.incomplete",
+    Definite,
+    "the request ended before its body was whole, so nothing was done",
+    hint="send it again",
+)
 
 
 async def json_of(request: Request, most: int) -> bytes:
@@ -26,7 +32,7 @@ async def json_of(request: Request, most: int) -> bytes:
 async def body_of(request: Request, most: int) -> bytes:
     """Take the body, up to the piece that makes it too large: its reader then reports that.
 
-    A client that hangs up before its end has asked nothing, and gets no answer.
+    A client that hangs up before its end has asked nothing: without its body, it may mean something else.
     """
     taken = bytearray()
     try:
@@ -35,7 +41,8 @@ async def body_of(request: Request, most: int) -> bytes:
             if len(taken) > most:
                 break
     except ClientDisconnect:
-        return b""
+        incomplete = INCOMPLETE()
+        raise incomplete from None
     return bytes(taken)
 
 

@@ -43,6 +43,12 @@ NO_PARTITION = define(
     "connector {name} has no such partition",
     hint="name it as GET /connectors/{name}/offsets does: {known}",
 )
+SOME_REMOVED = define(
+    "rest.some_removed",
+    OperatorNeeded,
+    "connector {name} reads several databases, and only the positions of all of them can be removed",
+    hint="send null for each of them: {known}; or only positions: those that you leave out stay",
+)
 NO_COORDINATOR = define(
     "rest.no_coordinator",
     Transient,
@@ -93,7 +99,14 @@ class Connectors(Protocol):
         ...
 
     def config(self, name: str) -> Mapping[str, str]:
-        """Return the settings in a pipeline's file; secrets are masked."""
+        """Return the settings in a pipeline's file; secrets are masked.
+
+        It may check them, which loads a source's modules and reads the files that references name.
+        """
+        ...
+
+    def known_config(self, name: str) -> Mapping[str, str] | None:
+        """Return them if they were checked before, and have not changed since."""
         ...
 
     def settings_in_force(self, name: str) -> Sequence[SettingInForce]:

@@ -10,14 +10,17 @@
 
 In: a crew, which runs the pipelines.  Out: routes.  Nothing here makes, changes or removes a connector.  In a
 group `write_routes.py` does; a worker that was started with files has its connectors from them, and refuses
-the request with 405.  States are in memory, so the event loop's thread answers them, because on a busy
-machine a change of thread takes longer than the answer.  Settings may have to be checked, which reads files.
+the request with 405.  What a worker has in memory is answered on the event loop's thread, because on a busy
+machine a change of thread takes longer than the answer.  Settings that have changed are checked in another
+thread: that may take seconds, and everybody would wait.
 """
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from wrackline.control.runtime.rest.model import connect_documents
 from wrackline.control.runtime.rest.model.answer import Answer
@@ -27,6 +30,8 @@ from wrackline.control.runtime.rest.routes.answer_cache import SlowReads
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.redaction import shown_name
+
+_AT_ONCE: Final = 20  # pipelines that are described before others are answered
 
 BY_FILE = define(
     "rest.by_file",
@@ -60,27 +65,32 @@ def _of_task(crew: Connectors, name: str, task: str) -> tuple[int, ConnectorStat
     raise NO_TASK(name=name, task=shown_name(task))
 
 
+async def _config_of(crew: Connectors, name: str) -> Mapping[str, str]:
+    known = crew.known_config(name)
+    return await run_in_threadpool(crew.config, name) if known is None else known
+
+
 def _add_reads(made: APIRouter, crew: Connectors) -> None:
     slow = SlowReads()
 
     @made.get("")
-    def connectors(expand: Annotated[list[str] | None, Query()] = None) -> Response:
+    async def connectors(expand: Annotated[list[str] | None, Query()] = None) -> Response:
         """Name the pipelines, or describe all of them."""
         if expand is None:
             return Answer(sorted(crew.names()))
-        return Answer(_expanded(crew, expand))
+        return Answer(await _expanded(crew, expand))
 
     @made.get("/{name}")
-    def info(name: str) -> Response:
+    async def info(name: str) -> Response:
         """Describe a pipeline."""
         standing = _state_of(crew, name)
-        return Answer(connect_documents.info(name, crew.config(name), standing))
+        return Answer(connect_documents.info(name, await _config_of(crew, name), standing))
 
     @made.get("/{name}/config")
-    def config(name: str) -> Response:
+    async def config(name: str) -> Response:
         """Show its settings."""
         _state_of(crew, name)
-        return Answer(dict(crew.config(name)))
+        return Answer(dict(await _config_of(crew, name)))
 
     @made.get("/{name}/settings")
     def settings(name: str) -> Response:
@@ -112,39 +122,41 @@ def _add_reads(made: APIRouter, crew: Connectors) -> None:
         return Answer(connect_documents.offsets(await slow.ask(crew.offsets, name)))
 
 
-def _expanded(crew: Connectors, wanted: Sequence[str]) -> dict[str, Any]:
-    """Describe all pipelines; one that is deleted meanwhile is left out."""
+async def _expanded(crew: Connectors, wanted: Sequence[str]) -> dict[str, Any]:
+    """Describe all pipelines, and let others be answered meanwhile; one that is deleted then is left out."""
     found = {}
-    for name in sorted(crew.names()):
+    for nth, name in enumerate(sorted(crew.names())):
+        if nth % _AT_ONCE == 0:
+            await asyncio.sleep(0)
         try:
-            found[name] = _described(crew, name, wanted)
+            found[name] = await _described(crew, name, wanted)
         except WracklineError:
             if name in crew.names():
                 raise
     return found
 
 
-def _described(crew: Connectors, name: str, wanted: Sequence[str]) -> dict[str, Any]:
-    standing = crew.standing(name)
-    parts = {
-        "info": lambda: connect_documents.info(name, crew.config(name), standing),
-        "status": lambda: connect_documents.status(name, standing, crew.worker),
-    }
-    return {part: parts[part]() for part in wanted if part in parts}
+async def _described(crew: Connectors, name: str, wanted: Sequence[str]) -> dict[str, Any]:
+    standing, found = crew.standing(name), dict[str, Any]()
+    if "info" in wanted:
+        found["info"] = connect_documents.info(name, await _config_of(crew, name), standing)
+    if "status" in wanted:
+        found["status"] = connect_documents.status(name, standing, crew.worker)
+    return found
 
 
 def _add_task_reads(made: APIRouter, crew: Connectors) -> None:
     @made.get("/{name}/tasks")
-    def tasks(name: str) -> Response:
+    async def tasks(name: str) -> Response:
         """List its tasks."""
         standing = _state_of(crew, name)
-        return Answer(connect_documents.tasks(name, crew.config(name), standing))
+        return Answer(connect_documents.tasks(name, await _config_of(crew, name), standing))
 
     @made.get("/{name}/tasks-config")
-    def tasks_config(name: str) -> Response:
+    async def tasks_config(name: str) -> Response:
         """Show what its tasks were given."""
         standing = _state_of(crew, name)
-        listed = connect_documents.tasks(name, crew.config(name), standing)
+        listed = connect_documents.tasks(name, await _config_of(crew, name), standing)
         return Answer({f"{name}-{one['id']['task']}": one["config"] for one in listed})
 
     @made.get("/{name}/tasks/{task}/status")

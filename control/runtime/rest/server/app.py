@@ -36,13 +36,14 @@ from wrackline.control.runtime.rest.contexts.context_routes import NO_GENERATION
 from wrackline.control.runtime.rest.contexts.namespaces import NO_NAMESPACE
 from wrackline.control.runtime.rest.describe.openapi import document
 from wrackline.control.runtime.rest.model.answer import Answer, error_response
-from wrackline.control.runtime.rest.model.body import NOT_JSON
+from wrackline.control.runtime.rest.model.body import INCOMPLETE, NOT_JSON
 from wrackline.control.runtime.rest.model.connectors import (
     NO_CONNECTOR,
     NO_COORDINATOR,
     NO_PARTITION,
     NO_TASK,
     NOT_STOPPED,
+    SOME_REMOVED,
 )
 from wrackline.control.runtime.rest.model.drafts import (
     BAD_ID,
@@ -83,12 +84,14 @@ _BAD: Final = (
     NO_OFFSETS,
     NOT_STOPPED,
     NO_PARTITION,
+    SOME_REMOVED,
     NOT_REWIND,
     BAD_ID,
     NOT_DRAFT,
     TYPED_SECRET,
     STARS_IN_DRAFT,
     BAD_START,
+    INCOMPLETE,
 )
 _MISSING: Final = (
     NO_CONNECTOR,

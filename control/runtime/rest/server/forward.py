@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wrackline.control.runtime.rest.access.roles import NOT_ALLOWED, permit, route_of
 from wrackline.control.runtime.rest.model.answer import error_response
-from wrackline.control.runtime.rest.model.body import ReplayedBody, body_of
+from wrackline.control.runtime.rest.model.body import INCOMPLETE, ReplayedBody, body_of
 from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
 from wrackline.control.runtime.rest.model.sent_settings import MOST
 from wrackline.control.runtime.rest.server.once import AGAIN, HEADER, has_key
@@ -54,6 +54,7 @@ MARK: Final = "X-Wrackline-Forwarded"
 _STATUS: Final = {
     NO_ANSWER.code: 504,
     TOO_LARGE.code: 413,
+    INCOMPLETE.code: 400,
     NOT_ALLOWED.code: 403,
 }  # others: 409, as Connect answers while it rebalances
 _WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")

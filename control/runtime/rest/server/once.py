@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.access.roles import permit, route_of
 from wrackline.control.runtime.rest.model.answer import error_response
-from wrackline.control.runtime.rest.model.body import ReplayedBody, body_of
+from wrackline.control.runtime.rest.model.body import INCOMPLETE, ReplayedBody, body_of
 from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
 from wrackline.control.runtime.rest.model.kept_answers import MOST_BYTES, KeptAnswer, KeptAnswers
 from wrackline.control.runtime.rest.model.sent_settings import MOST
@@ -76,7 +76,13 @@ ROUTES: Final = frozenset(
     }
 )
 _LONGEST: Final = 200
-_STATUS: Final = {BAD_KEY.code: 400, REUSED.code: 422, UNDER_WAY.code: 409, UNKNOWN.code: 409}
+_STATUS: Final = {
+    BAD_KEY.code: 400,
+    INCOMPLETE.code: 400,
+    REUSED.code: 422,
+    UNDER_WAY.code: 409,
+    UNKNOWN.code: 409,
+}
 _STATUS_OF_KEEPING: Final = {NO_COORDINATOR.code: 409}  # then the hop tries again
 _DONE: Final = range(200, 300)
 _CHANGED_NOTHING: Final = (*range(400, 500), 503)
@@ -104,8 +110,8 @@ class Once:
         if not has_key(scope) or not _may(scope):  # the application refuses it
             await self._app(scope, receive, send)
             return
-        body = await body_of(Request(scope, receive), MOST)
         try:
+            body = await body_of(Request(scope, receive), MOST)
             key, request = _key_of(scope), _digest(scope["query_string"], body)
             found = self._known(key, request)
             if found is None:
