@@ -15,7 +15,6 @@ import secrets
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Final, cast
 
@@ -26,7 +25,6 @@ from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.failures import of_exception
 from wrackline.producers.kafka.transactor import OffsetsSlot, Transactor
-from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.topic_names import internal_topics
 
 PATIENCE: Final = 20.0  # seconds for fencing, and for reading what was written
@@ -78,9 +76,7 @@ class CoordinatorWriter:
             self.drop()
             raise
         if self._transactor.is_doubtful():  # a repeated end of this transaction may reach the next
-            with suppress(WracklineError):  # the changes are written
-                known = self.office
-                self.take(known.worker, known.url, users=known.users, secret=known.secret)
+            self.drop()  # the changes are written
 
     def hear(self) -> None:
         """Take what the client reports while nothing is written."""

@@ -8,6 +8,7 @@ import pytest
 
 from wrackline.control.runtime.group import config_records
 from wrackline.control.runtime.group.config_records import Connector, CoordinatorTerm, GroupConfig, Sent
+from wrackline.control.runtime.group.coordinator_writer import CoordinatorWriter
 from wrackline.control.runtime.group.group_connectors import GroupConnectors
 from wrackline.control.runtime.group.group_drafts import GroupDrafts
 from wrackline.control.runtime.rest.model.connectors import GoodSettings
@@ -144,3 +145,23 @@ def test_a_wish_whose_term_has_ended_is_passed_on_at_once_and_a_new_term_is_kept
     assert raised.value.code == "rest.no_coordinator"
     assert lost.looks == 1, "what an older term sent never counts behind a newer one"
     assert lost.crew.writes is (term == 3)
+
+
+@pytest.mark.parametrize("doubtful", [False, True])
+def test_after_a_write_that_may_be_repeated_the_office_is_taken_again_by_reading_first(
+    *, doubtful: bool
+) -> None:
+    """Another worker may have taken it meanwhile, and what that has written must be known before the next write."""
+    done: list[str] = []
+    writer = CoordinatorWriter(cast("Any", None), "g")
+    writer.office = CoordinatorTerm("a:8083", "http://a:8083", "1", number=1)
+    writer._transactor = cast(
+        "Any",
+        SimpleNamespace(
+            commit=lambda *_: done.append("commit"),
+            is_doubtful=lambda: doubtful,
+            drop=lambda: done.append("drop"),
+        ),
+    )
+    writer.write([])
+    assert (done, writer.office is None) == ((["commit", "drop"], True) if doubtful else (["commit"], False))
