@@ -151,7 +151,7 @@ def test_a_wish_whose_term_has_ended_is_passed_on_at_once_and_a_new_term_is_kept
 def test_after_a_write_that_may_be_repeated_the_office_is_taken_again_by_reading_first(
     *, doubtful: bool
 ) -> None:
-    """Another worker may have taken it meanwhile, and what that has written must be known before the next write."""
+    """What another worker has written meanwhile must be known before the next write."""
     done: list[str] = []
     writer = CoordinatorWriter(cast("Any", None), "g")
     writer.office = CoordinatorTerm("a:8083", "http://a:8083", "1", number=1)
