@@ -253,6 +253,8 @@ def test_errors_stand_before_warnings_and_only_warnings_are_confirmed() -> None:
     assert [one.id for one in page.findings] == ["c", "b", "d", "a"]
     assert [one.field for one in page.findings] == ["", "accept:b", "", ""]
     assert (page.errors, page.warnings) == (1, 1)
+    assert page.tables == "0 tables"
+    assert start_page({**found, "tables": [{}]}).tables == "1 table"
 
 
 def test_an_assessment_asks_again_because_something_may_have_been_mended(
