@@ -158,7 +158,7 @@ def newest_rate(history: Sequence[PipelineSummary], total: str) -> float | None:
 
 def lost_text(seconds: int | None) -> str:
     """Write when the log may be lost, if that is soon."""
-    return "" if seconds is None or seconds > _SOON_S else f"lost in {duration_text(seconds * 1000)}"
+    return "" if seconds is None or seconds > _SOON_S else f"may be lost in {duration_text(seconds * 1000)}"
 
 
 def promise_badge(slo: SloReport) -> Badge:

@@ -78,6 +78,14 @@ _NOT_LET_IN: Final = frozenset(
         KafkaError._AUTHENTICATION,  # noqa: SLF001 - the client's own names of its local errors
     }
 )
+_NO_ANSWER: Final = frozenset(
+    {
+        KafkaError._TRANSPORT,  # noqa: SLF001 - the same
+        KafkaError._TIMED_OUT,  # noqa: SLF001 - the same
+        KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001 - the same
+        KafkaError._RESOLVE,  # noqa: SLF001 - the same
+    }
+)
 _OF_A_TOPIC: Final[Mapping[int, ErrorCode]] = MappingProxyType(
     {
         KafkaError.MSG_SIZE_TOO_LARGE: TOO_LARGE,
@@ -118,3 +126,10 @@ def of_exception(error: BaseException, who: str, topic: str | None = None) -> Wr
     if isinstance(error, KafkaException) and error.args and isinstance(error.args[0], KafkaError):
         return meaning(error.args[0], who, topic)
     return TRANSACTION_FAILED(who=who, name=type(error).__name__)
+
+
+def of_request(error: KafkaException, topic: str | None = None, *, seconds: float) -> WracklineError:
+    """Do the same for a request of the admin client, which opens no transaction, after this patience."""
+    if error.args[0].code() in _NO_ANSWER:
+        return UNREACHABLE(who="the admin client", seconds=f"{seconds:g}")
+    return of_exception(error, "the admin client", topic)

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from wrackline.producers.contract.source_plugin import NeighbourPosition
 from wrackline.producers.kafka.client import Client, Identity
-from wrackline.producers.kafka.failures import of_exception
+from wrackline.producers.kafka.failures import of_exception, of_request
 from wrackline.producers.kafka.offsets_topic import SECONDS, as_bytes
 from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.kafka import offsets_records
@@ -50,7 +50,7 @@ def neighbour_positions(
     try:
         topics = AdminClient(client.admin()).list_topics(timeout=SECONDS).topics
     except KafkaException as exc:
-        raise of_exception(exc, "the admin client", f"*{_NAME}") from exc
+        raise of_request(exc, f"*{_NAME}", seconds=SECONDS) from exc
     parts = [
         (name, number)
         for name, topic in topics.items()

@@ -21,7 +21,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
 )
 
 from wrackline.producers.kafka.client import Settings
-from wrackline.producers.kafka.failures import UNREACHABLE, of_exception
+from wrackline.producers.kafka.failures import UNREACHABLE, of_exception, of_request
 from wrackline.producers.kafka.transactor import OffsetsSlot
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.kafka import offsets_records
@@ -143,7 +143,7 @@ def _known_partitions(admin: AdminClient, topic: str) -> Collection[int]:
     try:
         known = admin.list_topics(timeout=SECONDS).topics
     except KafkaException as exc:
-        raise of_exception(exc, "the admin client", topic) from exc
+        raise of_request(exc, topic, seconds=SECONDS) from exc
     return known[topic].partitions if topic in known else ()
 
 
@@ -231,7 +231,7 @@ def _end(admin: AdminClient, slot: OffsetsSlot, isolation: IsolationLevel) -> in
             return int(asked[partition].result().offset)
         except KafkaException as exc:
             if exc.args[0].code() not in _LEADERLESS or time.monotonic() > deadline:
-                raise of_exception(exc, "the admin client", slot.topic) from exc
+                raise of_request(exc, slot.topic, seconds=SECONDS) from exc
         time.sleep(_LOOK)
 
 
@@ -245,7 +245,7 @@ def _result(ask: Callable[[], T], topic: str) -> T:
     except KafkaException as exc:
         if exc.args[0].code() in {KafkaError.TOPIC_ALREADY_EXISTS, KafkaError.INVALID_PARTITIONS}:
             raise _AlreadyThereError from exc
-        raise of_exception(exc, "the admin client", topic) from exc
+        raise of_request(exc, topic, seconds=SECONDS) from exc
 
 
 def as_bytes(value: str | bytes | None) -> bytes | None:

@@ -17,7 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
     NewTopic,
 )
 
-from wrackline.producers.kafka.failures import TopicRefusedError, of_exception
+from wrackline.producers.kafka.failures import TopicRefusedError, of_request
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.settings.settings_registry import DEFAULT_GROUP, Values
 
@@ -112,7 +112,7 @@ class TopicCreator:
                 if error.code() in _UNHEALED:
                     raise TopicRefusedError(topic, NOT_MADE(topic=topic, name=error.name())) from exc
                 if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    meant = of_exception(exc, "the admin client", topic)
+                    meant = of_request(exc, topic, seconds=SECONDS)
                     raise (
                         meant if isinstance(meant, Transient) else TopicRefusedError(topic, meant)
                     ) from exc

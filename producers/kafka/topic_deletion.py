@@ -10,7 +10,7 @@ from typing import Final
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from wrackline.producers.kafka.failures import UNREACHABLE, of_exception
+from wrackline.producers.kafka.failures import UNREACHABLE, of_request
 from wrackline.schemas.errors import OperatorNeeded, define
 
 SECONDS: Final = 30.0  # for an answer of the brokers
@@ -38,7 +38,7 @@ def list_topics(admin: AdminClient) -> frozenset[str]:
     try:
         return frozenset(admin.list_topics(timeout=SECONDS).topics)
     except KafkaException as exc:
-        raise of_exception(exc, "the admin client") from exc
+        raise of_request(exc, seconds=SECONDS) from exc
 
 
 def delete_topics(
@@ -55,7 +55,7 @@ def delete_topics(
             if error.code() in _REFUSED:
                 raise NOT_DELETED(topic=topic, name=error.name()) from exc
             if error.code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                raise of_exception(exc, "the admin client", topic) from exc
+                raise of_request(exc, topic, seconds=SECONDS) from exc
     deadline = clock() + SECONDS
     while list_topics(admin) & set(topics):
         if clock() > deadline:

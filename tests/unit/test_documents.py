@@ -11,6 +11,9 @@ NAMED_PATH = re.compile(r"`((?:schemas|producers|consumers|control|bench|tests|d
 LINK = re.compile(r"\]\((?!http)([^)#\s]*)(?:#([^)\s]*))?")
 CODE = re.compile(r"^(`{3,}|~{3,}).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
+BLOCK = re.compile(r"^(`{3,}|~{3,}).*?^\1", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
+RULE = re.compile(r"\|(?: *:?-+:? *\|)+")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -22,7 +25,7 @@ def test_every_file_that_a_page_names_is_there(page: Path) -> None:
 
 def anchors(text: str) -> set[str]:
     """Every place of a page that a link can name, as GitHub makes them of headings."""
-    blocks = re.sub(r"^(`{3,}|~{3,}).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)
+    blocks = BLOCK.sub("", text)
     found: set[str] = set(re.findall(r'<a (?:id|name)="([^"]+)"', blocks))
     for heading in HEADING.findall(blocks):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
@@ -63,6 +66,30 @@ def test_a_link_that_leads_nowhere_is_seen(link: str, lost: list[str]) -> None:
 
 def test_two_headings_of_one_text_have_two_places() -> None:
     assert anchors("# A `b.c` (d)\n## X\n## X\n```\n# no heading\n```") == {"a-bc-d", "x", "x-1"}
+
+
+def broken_rows(text: str) -> list[str]:
+    """The rows that no reader sees as rows of a table: below no heading, or with other cells than it has."""
+    wrong = []
+    for table in TABLE.findall(BLOCK.sub("", text) + "\n"):
+        rows = table.splitlines()
+        cells = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
+        if len(rows) < 2 or not RULE.fullmatch(rows[1]):
+            wrong.append(rows[0])
+        wrong += [row for row, count in zip(rows, cells, strict=True) if count != cells[0]]
+    return wrong
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_row_of_a_page_is_in_a_table(page: Path) -> None:
+    assert broken_rows(page.read_text()) == []
+
+
+def test_a_row_that_is_in_no_table_is_seen() -> None:
+    table = "| a | b |\n|---|---|\n| 1 | `x\\|y` |\n"
+    assert broken_rows(table) == []
+    assert broken_rows(f"{table}\n| 2 | 3 |\n") == ["| 2 | 3 |"]
+    assert broken_rows(f"{table}| 2 | `3|4` |\n") == ["| 2 | `3|4` |"]
 
 
 def test_the_invariants_are_ten_and_each_has_an_attack() -> None:

@@ -113,7 +113,8 @@ def _retention(database: Document) -> Sequence[tuple[str, str]]:
         [("the oldest needed file expires in", duration_text(expires * 1000))] if expires is not None else []
     )
     facts.append(("log is written at", DASH if rate is None else f"{size_text(rate)}/s"))
-    facts.append(("may be lost in", "not within 8 weeks" if left is None else duration_text(left * 1000)))
+    when = "not within 8 weeks" if left is None else f"in {duration_text(left * 1000)}"
+    facts.append(("may be lost", when))
     facts += [("the server says", database["status"])] if database["status"] else []
     return facts
 

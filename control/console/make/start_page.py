@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from wrackline.control.console.page_words import Badge
-from wrackline.control.runtime.ground.number_text import duration_text, size_text
+from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
 
 _ACCEPT: Final = "accept:"
 _BADGES: Final[Mapping[str, Badge]] = {  # the worst first
@@ -37,7 +37,7 @@ class StartPage(NamedTuple):
     findings: Sequence[ShownFinding]
     errors: int
     warnings: int
-    tables: int
+    tables: str
     forecast: Sequence[tuple[str, str]]
     trials: Sequence[tuple[str, str]]
 
@@ -52,7 +52,7 @@ def start_page(found: Mapping[str, Any]) -> StartPage:
         shown,
         counts.count("ERROR"),
         len({one.field for one in shown if one.field}),
-        len(found["tables"]),
+        count_text(len(found["tables"]), "table", "tables"),
         list(_forecast(found["forecast"])),
         [(one["proves"], _trial(one)) for one in found["trials"]],
     )

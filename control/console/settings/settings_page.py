@@ -69,15 +69,27 @@ def settings_page(
 
 _BY_FILE: Final = (
     ("Change the file, and check it", "wrackline check pipeline.toml"),
-    ("Then end the worker and start it again: it reads its files once", "wrackline worker pipeline.toml"),
+    (
+        "Then end the worker and start it again with all its files: it reads them once",
+        "wrackline worker pipeline.toml --rest-port 8083",
+    ),
+    (
+        "Stop the pipeline, and delete what it created; see first what that would be",
+        "wrackline delete pipeline.toml --topics --tables --dry-run",
+    ),
 )
 
 
 def _by_rest(name: str) -> Sequence[tuple[str, str]]:
-    path = f"/connectors/{quote(name, safe='')}/config"
+    path = f"/connectors/{quote(name, safe='')}"
     return (
         ("Send all settings from a file; its tasks start again with them", "wrackline apply pipeline.toml"),
-        ("Or change some of them by REST; null removes one", f'PATCH {path}  {{"<name>": "<value>"}}'),
+        ("Or change some of them by REST; null removes one", f'PATCH {path}/config  {{"<name>": "<value>"}}'),
+        ("Delete the pipeline; what it created stays, and a slot holds its source's log", f"DELETE {path}"),
+        (
+            "Then delete what it created; see first what that would be",
+            "wrackline delete pipeline.toml --topics --tables --dry-run",
+        ),
     )
 
 

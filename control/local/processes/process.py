@@ -44,7 +44,7 @@ SERVER_LATE = define(
     "stack.server_late",
     OperatorNeeded,
     "{server} was not ready within {seconds} s",
-    hint="read the log in its folder; a busy machine may need another try",
+    hint="a busy machine may need another try; its log: {log}",
 )
 PREPARE_FAILED = define(
     "stack.prepare_failed",
@@ -112,7 +112,12 @@ class Process:
         finally:
             os.close(lock)  # the watcher holds it now
         try:
-            wait_until(partial(self._ready, self._child), self.program.name, self.program.patience)
+            wait_until(
+                partial(self._ready, self._child),
+                self.program.name,
+                log=f"less {self.log}",
+                patience=self.program.patience,
+            )
         except BaseException:
             self.kill()  # nothing half-started stays, not even after Ctrl-C
             raise
@@ -216,12 +221,15 @@ class Process:
         return self.program.ready()
 
 
-def wait_until(ready: Callable[[], bool], server: str, patience: float = 60.0) -> None:
-    """Return when the server is ready; raise if that takes longer than `patience` seconds."""
+def wait_until(ready: Callable[[], bool], server: str, *, log: str, patience: float) -> None:
+    """Return when the server is ready; raise if that takes longer than `patience` seconds.
+
+    `log` is the command that shows the server's log.
+    """
     deadline = time.monotonic() + patience
     while not ready():
         if time.monotonic() > deadline:
-            raise SERVER_LATE(server=server, seconds=patience)
+            raise SERVER_LATE(server=server, seconds=patience, log=log)
         time.sleep(POLL)
 
 

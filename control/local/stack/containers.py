@@ -50,7 +50,8 @@ class Container:
         else:
             self._container.start()
             self._created = True
-        wait_until(self._ready, self._container.image, _PATIENCE)
+        shown = f"docker logs {self._container.get_wrapped_container().short_id}"
+        wait_until(self._ready, self._container.image, log=shown, patience=_PATIENCE)
 
     def stop(self) -> None:
         """Stop the container."""

@@ -71,6 +71,10 @@ def test_a_replay_and_a_drop_say_what_came_of_them(visitor: Visitor, views: Made
     asks = text_of(visitor.ask("GET", f"{PATH}?table={TABLE}&drop={quote(one)}"))
     assert f"Drop the letter {one} of {TABLE}?" in asks
     assert "all 2 letters" in text_of(visitor.ask("GET", f"{PATH}?table={TABLE}&drop=all"))
+    alone = "shop.public.items"
+    assert f"Drop the only letter of {alone}?" in text_of(
+        visitor.ask("GET", f"{PATH}?table={alone}&drop=all")
+    )
     visitor.ask("POST", f"{PATH}/do/drop", {"table": TABLE, "id": one})
     assert "Dropped 1 letter." in text_of(visitor.ask("GET", PATH))
     assert [work for _, work, _ in views.letters.asked] == [

@@ -40,6 +40,7 @@ def test_a_slot_without_a_limit_says_what_that_means(door: RestEndpoint) -> None
     html = asked(door, "GET", "/p/shop/positions")[2]
     text = Page(html).text
     assert "may still grow by no limit" in text
+    assert "may be lost not within 8 weeks" in text
     assert "SET max_slot_wal_keep_size = '100GB'" in text
     assert 'class="lost"' not in html
     assert "The source half has reported no log yet" in asked(door, "GET", "/p/new-one/positions")[2]

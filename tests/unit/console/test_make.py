@@ -1,5 +1,6 @@
 """A pipeline is made in the console: each step is stored only if it is good, and nobody's text is lost."""
 
+import re
 from collections.abc import Iterator, Mapping
 from http.client import HTTPConnection
 from typing import Any
@@ -253,6 +254,8 @@ def test_errors_stand_before_warnings_and_only_warnings_are_confirmed() -> None:
     assert [one.id for one in page.findings] == ["c", "b", "d", "a"]
     assert [one.field for one in page.findings] == ["", "accept:b", "", ""]
     assert (page.errors, page.warnings) == (1, 1)
+    assert page.tables == "0 tables"
+    assert start_page({**found, "tables": [{}]}).tables == "1 table"
 
 
 def test_an_assessment_asks_again_because_something_may_have_been_mended(
@@ -283,3 +286,9 @@ def test_a_columns_choice_is_stored_for_the_user_who_made_it(browser: Browser) -
     assert led[:2] == (303, "/console/draft/shop2/tables")
     assert "public.orders.note" in browser.ask("GET", "/draft/shop2/step/source")[2]
     assert browser.ask("POST", at, {"tag": "old", "column:note": ""})[0] == 409
+
+
+def test_each_source_is_offered_by_the_name_that_people_know(browser: Browser) -> None:
+    page = browser.ask("GET", "/new")[2]
+    assert "<b>SQL Server</b>" in page
+    assert re.findall(r"<b>[a-z]+</b>", page) == []

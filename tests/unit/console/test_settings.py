@@ -64,7 +64,8 @@ def test_the_page_shows_what_differs_and_all_on_demand(visitor: Visitor) -> None
     assert "${env:WRACKLINE_DB}" in text
     assert re.search(r"kafka\.bootstrap\.servers .*? broker1:9092 the group's file|broker1:9092 the", text)
     assert "logs.topic" not in text
-    assert "wrackline worker pipeline.toml" in text
+    assert "wrackline worker pipeline.toml --rest-port 8083" in text, "the console would be gone without it"
+    assert "wrackline delete pipeline.toml --topics --tables --dry-run" in text
     assert "GET /connectors/shop/settings" in text
     every = Page(visitor.ask("GET", "/console/p/shop/settings?show=all&q=logs.topic").html).text
     assert "logs.topic" in every
@@ -81,6 +82,7 @@ def test_in_a_group_the_page_names_what_changes_a_setting_by_rest() -> None:
     with served(crew, views) as door:
         text = Page(Visitor(door.port).ask("GET", "/console/p/shop/settings").html).text
     assert "PATCH /connectors/shop/config" in text
+    assert "holds its source's log DELETE /connectors/shop" in text
     assert "wrackline apply pipeline.toml" in text
     assert "REST" in text
 

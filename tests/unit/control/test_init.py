@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -432,3 +433,25 @@ def test_init_sets_the_database_and_one_password_for_a_server_with_many_database
     assert values.listed("database.include.list") == ("shop",)
     assert (values.integer("database.port"), values["database.ssl.key.password"]) == (3306, None)
     assert values.secret("database.password").reveal() == CANARY
+
+
+TUTORIAL = Path(__file__).parents[3] / "docs/tutorial.md"
+CALL = re.compile(r"^\$ wrackline (init \S+(?:.*\\\n)+.*)\nwritten: \S+, (\d+) settings$", re.MULTILINE)
+
+
+@pytest.mark.parametrize(("call", "count"), CALL.findall(TUTORIAL.read_text()))
+def test_the_tutorial_says_how_many_settings_its_calls_write(
+    call: str, count: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = {"PGHOST": "h", "PGPORT": "5432", "KAFKA": "h:9092", "REGISTRY": "http://h:8081", "PWD": "/srv"}
+    for name, text in places.items():
+        monkeypatch.setenv(name, text)
+    words = shlex.split(os.path.expandvars(call.replace("\\\n", " ")))
+    with pytest.raises(SystemExit) as ended:
+        command_line.main(["init", str(tmp_path / words[1]), *words[2:]])
+    assert not ended.value.code
+    assert f", {count} settings\n" in capsys.readouterr().out
+
+
+def test_the_tutorial_calls_init_for_each_of_its_sources() -> None:
+    assert len(CALL.findall(TUTORIAL.read_text())) == 2

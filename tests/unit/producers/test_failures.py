@@ -8,10 +8,12 @@ from wrackline.producers.kafka.failures import (
     TOO_LARGE,
     TOPIC_GONE,
     TRANSACTION_FAILED,
+    UNREACHABLE,
     TopicRefusedError,
     denies,
     meaning,
     of_exception,
+    of_request,
 )
 from wrackline.schemas.kafka.login_errors import LOGIN_REFUSED
 
@@ -63,6 +65,21 @@ def test_what_carries_no_error_of_kafka_is_named_by_its_type(error: Exception) -
     made = of_exception(error, "who")
     assert made.code == TRANSACTION_FAILED.code
     assert type(error).__name__ in made.sentence
+
+
+@pytest.mark.parametrize(
+    "code",
+    [KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE],
+)
+def test_a_request_without_an_answer_names_no_transaction(code: int) -> None:
+    made = of_request(KafkaException(KafkaError(code)), "the.topic", seconds=30.0)
+    assert made.code == UNREACHABLE.code
+    assert made.sentence == "Kafka did not answer the admin client within 30 s"
+
+
+def test_a_request_that_is_refused_says_why() -> None:
+    made = of_request(KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)), seconds=30.0)
+    assert made.code == DENIED.code
 
 
 def test_a_refused_topic_says_which_and_why() -> None:

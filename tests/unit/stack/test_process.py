@@ -188,4 +188,5 @@ def test_a_server_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> No
     with pytest.raises(WracklineError) as raised:
         late.start()
     assert raised.value.code == SERVER_LATE.code
+    assert f"less {late.log}" in raised.value.hint
     assert not late.running
