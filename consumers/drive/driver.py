@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from wrackline.consumers.batch.batch import SPARK_GONE
+from wrackline.consumers.batch.batch import SPARK_GONE, translate_errors
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.consumers.drive.claim import FENCED
 from wrackline.consumers.drive.departures import Departure
@@ -28,6 +28,7 @@ from wrackline.consumers.drive.retry_state import RetryLimits, TableRetryState
 from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome, UpkeepWorker
 from wrackline.consumers.kafka.topic_offsets import Ends
 from wrackline.schemas.errors import Transient, WracklineError
+from wrackline.schemas.kafka.topic_names import table_of
 
 _ENDS_ALL = frozenset({SPARK_GONE.code, FENCED.code})  # no other table can be merged either
 _LOOK = 0.2  # seconds between two looks at the request
@@ -237,12 +238,16 @@ class Driver:
     def _timed(self, table: _DrivenTable, topic: str, ends: Mapping[int, int]) -> BatchRange:
         table.started = self._clock()
         newest, leaving = self._ends.get(topic, ends), self._leaving
-        if leaving is not None and leaving.policy.ends(_table_of(topic)) and not leaving.is_there(topic):
-            return BatchRange(topic, newest, newest)  # what the topic still has makes no new copy
+        if leaving is not None and leaving.policy.ends(_table_of(topic)):
+            with translate_errors(topic, table_of(topic)):
+                is_there = leaving.is_there(topic)
+            if not is_there:
+                return BatchRange(topic, newest, newest)  # what the topic still has makes no new copy
         return self._merge(topic, newest)
 
     def _leave(self, topic: str, ends: Mapping[int, int], departure: Departure) -> LeftCopy:
-        return LeftCopy(None if self._leaving is None else self._leaving.leave(topic, ends, departure))
+        with translate_errors(topic, table_of(topic)):
+            return LeftCopy(None if self._leaving is None else self._leaving.leave(topic, ends, departure))
 
     def _depart(self) -> None:
         """Take which tables are gone at the source, and look again at each of which that is news."""

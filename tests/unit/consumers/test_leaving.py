@@ -228,3 +228,26 @@ def test_a_copy_that_went_is_made_again_from_the_topic_where_an_operator_keeps_i
     world.driver(leaving=world.remover, wishes=wishes).run(world.until(over))
     assert world.told.index("d.p.a dropped") < world.told.index("kept")
     assert world.target.applied(table_of(TOPIC)).of_topic(TOPIC) != {}
+
+
+@pytest.mark.parametrize("call", ["drop", "set_aside", "held"])
+def test_a_target_that_raises_an_error_of_its_own_holds_up_no_other_table(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behaviour = DropBehaviour.RENAME if call == "set_aside" else DropBehaviour.DROP
+    world = merged_whole(rules=DropRules(behaviour, after_ms=0))
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError(NAME)
+
+    monkeypatch.setattr(world.target, call, refuse)
+    world.ends[NEIGHBOUR] = {0: 8}
+
+    def over() -> bool:
+        if "s.d.p.a waits" in world.told:
+            world.ends[NEIGHBOUR] = {0: 20}
+        return world.at.get(NEIGHBOUR) == 20
+
+    assert world.driver(leaving=world.remover).run(world.until(over))
+    assert (world.told.count("s.d.p.a waits"), world.at[NEIGHBOUR]) == (1, 20)
+    assert world.copies() == {"a", "b"}
