@@ -133,6 +133,7 @@ class _DrivenTable:
     reached: Mapping[int, int] | None = None
     waits: bool = False  # its last look found nothing that it may take yet
     started: float = 0.0
+    departure: Departure | None = None  # for which its last try was; None: that was a merge
 
 
 class Driver:
@@ -231,8 +232,10 @@ class Driver:
             if topic in under_way or not table.standing.ready(now):
                 continue
             if table.reached != wanted:
+                table.departure = None
                 self._running[pool.submit(self._timed, table, topic, wanted)] = topic
             elif (departure := self._due(topic)) is not None:
+                table.departure = departure
                 self._running[pool.submit(self._leave, topic, wanted, departure)] = topic
 
     def _timed(self, table: _DrivenTable, topic: str, ends: Mapping[int, int]) -> BatchRange:
@@ -251,12 +254,16 @@ class Driver:
 
     def _depart(self) -> None:
         """Take which tables are gone at the source, and look again at each of which that is news."""
-        if self._leaving is None or not (changed := self._leaving.policy.look(self._wishes.staying)):
+        if self._leaving is None:
             return
+        changed, known = self._leaving.policy.look(self._wishes.staying), self._leaving.policy.known
         for topic, table in self._tables.items():
             if _table_of(topic) in changed:
                 table.reached = None
-        self._witness.departs(self._leaving.policy.known, changed)
+            if table.departure is not None and known.get(_table_of(topic)) != table.departure:
+                table.standing = TableRetryState(table.standing.error)  # it failed for what is no more so
+        if changed:
+            self._witness.departs(known, changed)
 
     def _due(self, topic: str) -> Departure | None:
         """Return a departure whose copy may go; that of a renamed table goes after the new one is merged."""
