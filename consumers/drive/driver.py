@@ -234,7 +234,7 @@ class Driver:
             if table.reached != wanted:
                 table.departure = None
                 self._running[pool.submit(self._timed, table, topic, wanted)] = topic
-            elif (departure := self._due(topic)) is not None:
+            elif not self._tending.is_under_way(topic) and (departure := self._due(topic)) is not None:
                 table.departure = departure
                 self._running[pool.submit(self._leave, topic, wanted, departure)] = topic
 

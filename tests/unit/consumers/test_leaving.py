@@ -287,3 +287,20 @@ def test_a_table_whose_copy_could_not_go_is_merged_again_once_the_copy_is_to_sta
     told = [line for line in world.told if line in ("s.d.p.a stopped", "s.d.p.a +2", "s.d.p.a goes on")]
     assert told == ["s.d.p.a stopped", "s.d.p.a goes on", "s.d.p.a +2"]
     assert world.copies() == {"a", "b"}
+
+
+def test_a_copy_goes_after_its_upkeep_has_ended() -> None:
+    tending = Event()
+    world = begun(every=1e-9, tending=tending, ends={TOPIC: {0: 6}})  # it begins with the second batch
+    looks: list[int] = []
+
+    def over() -> bool:
+        world.now += SETTLED_MS
+        if world.told.count("s.d.p.a +2") == 2:
+            looks.append(world.looks)
+        if looks and world.looks > looks[0] + 9:
+            tending.set()
+        return "d.p.a dropped" in world.told
+
+    assert world.driver(leaving=world.remover).run(world.until(over))
+    assert world.told.index("s.d.p.a consume.upkeep_failed") < world.told.index("d.p.a dropped")
