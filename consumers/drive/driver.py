@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from wrackline.consumers.batch.batch import SPARK_GONE
+from wrackline.consumers.batch.batch import SPARK_GONE, translate_errors
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.consumers.drive.claim import FENCED
 from wrackline.consumers.drive.departures import Departure
@@ -28,6 +28,7 @@ from wrackline.consumers.drive.retry_state import RetryLimits, TableRetryState
 from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome, UpkeepWorker
 from wrackline.consumers.kafka.topic_offsets import Ends
 from wrackline.schemas.errors import Transient, WracklineError
+from wrackline.schemas.kafka.topic_names import table_of
 
 _ENDS_ALL = frozenset({SPARK_GONE.code, FENCED.code})  # no other table can be merged either
 _LOOK = 0.2  # seconds between two looks at the request
@@ -132,6 +133,7 @@ class _DrivenTable:
     reached: Mapping[int, int] | None = None
     waits: bool = False  # its last look found nothing that it may take yet
     started: float = 0.0
+    departure: Departure | None = None  # for which its last try was; None: that was a merge
 
 
 class Driver:
@@ -230,28 +232,38 @@ class Driver:
             if topic in under_way or not table.standing.ready(now):
                 continue
             if table.reached != wanted:
+                table.departure = None
                 self._running[pool.submit(self._timed, table, topic, wanted)] = topic
-            elif (departure := self._due(topic)) is not None:
+            elif not self._tending.is_under_way(topic) and (departure := self._due(topic)) is not None:
+                table.departure = departure
                 self._running[pool.submit(self._leave, topic, wanted, departure)] = topic
 
     def _timed(self, table: _DrivenTable, topic: str, ends: Mapping[int, int]) -> BatchRange:
         table.started = self._clock()
         newest, leaving = self._ends.get(topic, ends), self._leaving
-        if leaving is not None and leaving.policy.ends(_table_of(topic)) and not leaving.is_there(topic):
-            return BatchRange(topic, newest, newest)  # what the topic still has makes no new copy
+        if leaving is not None and leaving.policy.ends(_table_of(topic)):
+            with translate_errors(topic, table_of(topic)):
+                is_there = leaving.is_there(topic)
+            if not is_there:
+                return BatchRange(topic, newest, newest)  # what the topic still has makes no new copy
         return self._merge(topic, newest)
 
     def _leave(self, topic: str, ends: Mapping[int, int], departure: Departure) -> LeftCopy:
-        return LeftCopy(None if self._leaving is None else self._leaving.leave(topic, ends, departure))
+        with translate_errors(topic, table_of(topic)):
+            return LeftCopy(None if self._leaving is None else self._leaving.leave(topic, ends, departure))
 
     def _depart(self) -> None:
         """Take which tables are gone at the source, and look again at each of which that is news."""
-        if self._leaving is None or not (changed := self._leaving.policy.look(self._wishes.staying)):
+        if self._leaving is None:
             return
+        changed, known = self._leaving.policy.look(self._wishes.staying), self._leaving.policy.known
         for topic, table in self._tables.items():
             if _table_of(topic) in changed:
                 table.reached = None
-        self._witness.departs(self._leaving.policy.known, changed)
+            if table.departure is not None and known.get(_table_of(topic)) != table.departure:
+                table.standing = TableRetryState(table.standing.error)  # it failed for what is no more so
+        if changed:
+            self._witness.departs(known, changed)
 
     def _due(self, topic: str) -> Departure | None:
         """Return a departure whose copy may go; that of a renamed table goes after the new one is merged."""

@@ -48,10 +48,14 @@ class UpkeepWorker:
         """A table got a batch: tend it if it is time."""
         now = self._clock()
         since = self._since.setdefault(topic, now)
-        if not self._interval or now - since < self._interval or topic in self._under_way.values():
+        if not self._interval or now - since < self._interval or self.is_under_way(topic):
             return
         self._since[topic] = now
         self._under_way[self._pool.submit(self._tend, topic)] = topic
+
+    def is_under_way(self, topic: str) -> bool:
+        """Whether a table's upkeep has begun, or waits, and its end was not yielded."""
+        return topic in self._under_way.values()
 
     def done(self) -> Iterator[UpkeepOutcome]:
         """Yield what has ended since the last call."""

@@ -3,18 +3,21 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from threading import Event
 
 import pytest
 
-from tests.fakes.target import FakeTarget, Storage, Table
-from tests.unit.consumers.test_driver import Wishes, World
+from tests.fakes.target import FakeLetters, FakeTarget, Storage, Table
+from tests.unit.consumers.test_driver import PATIENCE, Wishes, World
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.consumers.contract.drop_rules import DropBehaviour, DropRules
+from wrackline.consumers.contract.letters import RecordPosition
 from wrackline.consumers.contract.plan import Applied, TopicPartition
 from wrackline.consumers.drive.departures import SETTLED_MS, Departures, GoneTable, SourceNews
 from wrackline.consumers.drive.leaving import ABSENT, DROPPED, CopyRemover
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.kafka.topic_names import table_of
+from wrackline.schemas.tables.table import TableId
 from wrackline.testing.targets.target_suite import letter
 
 TOPIC, NEIGHBOUR = "s.d.p.a", "s.d.p.b"
@@ -228,3 +231,76 @@ def test_a_copy_that_went_is_made_again_from_the_topic_where_an_operator_keeps_i
     world.driver(leaving=world.remover, wishes=wishes).run(world.until(over))
     assert world.told.index("d.p.a dropped") < world.told.index("kept")
     assert world.target.applied(table_of(TOPIC)).of_topic(TOPIC) != {}
+
+
+@pytest.mark.parametrize("call", ["drop", "set_aside", "held"])
+def test_a_target_that_raises_an_error_of_its_own_holds_up_no_other_table(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behaviour = DropBehaviour.RENAME if call == "set_aside" else DropBehaviour.DROP
+    world = merged_whole(rules=DropRules(behaviour, after_ms=0))
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError(NAME)
+
+    monkeypatch.setattr(world.target, call, refuse)
+    world.ends[NEIGHBOUR] = {0: 8}
+
+    def over() -> bool:
+        if "s.d.p.a waits" in world.told:
+            world.ends[NEIGHBOUR] = {0: 20}
+        return world.at.get(NEIGHBOUR) == 20
+
+    assert world.driver(leaving=world.remover).run(world.until(over))
+    assert (world.told.count("s.d.p.a waits"), world.at[NEIGHBOUR]) == (1, 20)
+    assert world.copies() == {"a", "b"}
+
+
+@pytest.mark.parametrize("under_way", [False, True])
+@pytest.mark.parametrize("end", ["back", "kept"])
+def test_a_table_whose_copy_could_not_go_is_merged_again_once_the_copy_is_to_stay(
+    end: str, *, under_way: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, wishes, find = merged_whole(), Wishes(), FakeLetters.spots
+    world.target.letters.keep(table_of(TOPIC), [letter(1)])
+    asked, heard = Event(), Event()
+
+    def spots(letters: FakeLetters, table: TableId) -> frozenset[RecordPosition]:
+        asked.set()
+        if under_way:
+            heard.wait(PATIENCE)
+        return find(letters, table)
+
+    def over() -> bool:
+        if asked.is_set() if under_way else "s.d.p.a stopped" in world.told:
+            world.ends[TOPIC] = {0: 6}
+            if end == "back":
+                world.gone.clear()
+            else:
+                wishes.staying = frozenset({NAME})
+        if {"d.p.a back", "d.p.a goes"} & set(world.told):
+            heard.set()
+        return world.at.get(TOPIC) == 6 and "s.d.p.a goes on" in world.told
+
+    monkeypatch.setattr(FakeLetters, "spots", spots)
+    assert world.driver(leaving=world.remover, wishes=wishes).run(world.until(over))
+    told = [line for line in world.told if line in ("s.d.p.a stopped", "s.d.p.a +2", "s.d.p.a goes on")]
+    assert told == ["s.d.p.a stopped", "s.d.p.a goes on", "s.d.p.a +2"]
+    assert world.copies() == {"a", "b"}
+
+
+def test_a_copy_goes_after_its_upkeep_has_ended() -> None:
+    tending = Event()
+    world = begun(every=1e-9, tending=tending, ends={TOPIC: {0: 6}})  # it begins with the second batch
+    looks: list[int] = []
+
+    def over() -> bool:
+        world.now += SETTLED_MS
+        if world.told.count("s.d.p.a +2") == 2:
+            looks.append(world.looks)
+        if looks and world.looks > looks[0] + 9:
+            tending.set()
+        return "d.p.a dropped" in world.told
+
+    assert world.driver(leaving=world.remover).run(world.until(over))
+    assert world.told.index("s.d.p.a consume.upkeep_failed") < world.told.index("d.p.a dropped")
