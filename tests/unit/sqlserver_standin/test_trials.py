@@ -17,9 +17,12 @@ from wrackline.control.local.sqlserver_standin.model.database import Grant
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.producers.contract.optional_parts import Sizing, TableSize
 from wrackline.producers.contract.source_plugin import MarkKind
+from wrackline.producers.contract.steps import Batch, Progress
 from wrackline.producers.contract.trials import Measures, SourceTrials, Trying
 from wrackline.producers.sources.sqlserver import trials
 from wrackline.producers.sources.sqlserver.connect.server_errors import RIGHT_MISSING
+from wrackline.producers.sources.sqlserver.database import SqlServerDatabase
+from wrackline.producers.sources.sqlserver.log.position import SqlServerPosition
 from wrackline.producers.sources.sqlserver.trials import ADMIN_REFUSED, LOG_UNSEEN
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.redaction import Secret
@@ -131,9 +134,28 @@ def test_a_row_that_does_not_come_is_an_error_also_where_others_come(
     assert set(tried.database.job().instances) == {"public_orders", "public_signals"}, "nothing is rotated"
 
 
-def test_where_nothing_is_written_a_log_that_can_t_be_read_is_an_error_all_the_same(make: Make) -> None:
+class LogThatBreaks:
+    """Says where it begins, as a stream does before it has read anything, and can't be read."""
+
+    def __init__(self) -> None:
+        self._first = [Batch((Progress(SqlServerPosition(1, bytes(10))),), 0)]
+
+    def poll(self, _deadline: float) -> Batch:
+        if not self._first:
+            raise RIGHT_MISSING(doing="read the change tables", reason="no")
+        return self._first.pop()
+
+    def ask(self) -> None:
+        """Do nothing."""
+
+    close = ask
+
+
+def test_a_log_that_only_says_where_it_begins_is_not_one_that_is_read(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tried = make(MarkKind.FENCE)
-    tried.world.model.plan("cdc.ddl_history", ServerError(229, "The SELECT permission was denied."))
+    monkeypatch.setattr(SqlServerDatabase, "stream", lambda *_, **__: LogThatBreaks())
     with pytest.raises(WracklineError) as raised:
         tried.run("log")
     assert raised.value.code == RIGHT_MISSING.code
