@@ -25,7 +25,7 @@ from wrackline.control.console.page_words import (
 from wrackline.control.console.pipelines_page import ListedPipeline, lost_text, newest_rate, promise_badge
 from wrackline.control.console.table_layout import TableChoice, TableLayout
 from wrackline.control.runtime.board.board_summary import late_ms, rates, table_error
-from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text
+from wrackline.control.runtime.ground.number_text import count_text, duration_text, size_text, unread_text
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.producers.connect.restart_policy import TaskState
@@ -177,8 +177,9 @@ def _stations(one: ListedPipeline, halves: Mapping[Half, HalfBoard], at_ms: int)
     source, target, summary = halves[Half.SOURCE], halves[Half.TARGET], one.summary
     databases = source.report.get("databases", {})
     not_merged = DASH if summary.behind is None else count_text(summary.behind, "offset", "offsets")
-    log = DASH if summary.log_behind is None else size_text(summary.log_behind)
-    of_source = [("log not read yet", log)]
+    moments = [one["through_ms"] for one in databases.values()]
+    through = None if None in moments else min(moments, default=None)
+    of_source = [("log not read yet", unread_text(summary.log_behind, through, at_ms) or DASH)]
     kept = [one["retained_bytes"] for one in databases.values() if one["retained_bytes"] is not None]
     of_source += [("log kept", size_text(sum(kept)))] if kept else []
     of_source += [("if nothing is read", lost)] if (lost := lost_text(summary.lost_in_s)) else []

@@ -52,7 +52,7 @@ class LogPace:
     over_s: float  # the time that this is the average of
     most_bytes: int | None = None  # of log that is kept; None: no limit
     most_s: int | None = None  # after which log is deleted; None: no limit
-    raise_limit: str = ""  # what raises the limit; it may hold {gigabytes} or {seconds}
+    raise_limit: str = ""  # what raises the limit; it may hold {gigabytes}, {seconds} or {minutes}
 
 
 class SourceTrials(Protocol):

@@ -74,9 +74,12 @@ class StandInParts:
 
 
 def lines_of(text: str) -> list[str]:
-    """The letters of each line, with every number as 0, and without spaces and the lines of boxes."""
+    """The letters of each line, with every number as 0, and without spaces and the lines of boxes.
+
+    How many of something there are is chance, and so is whether its noun is a plural.
+    """
     lines = (re.sub(r"\d+([,:]\d+)*", "0", re.sub(r"[─│╭╮╰╯\s]", "", line)) for line in text.splitlines())
-    return [line for line in lines if line]
+    return [re.sub(r"(0(?:change|event|duplicate|rollback|offset))s", r"\1", line) for line in lines if line]
 
 
 def drawn_lines(svg: str) -> list[str]:

@@ -41,7 +41,7 @@ def assess(
             "--admin",
             metavar="URL",
             envvar="WRACKLINE_ADMIN",
-            help="An administrator of the source: postgresql://user:password@host/database, or mysql://…;"
+            help="An administrator of the source: postgresql://user:password@host/database, mysql://… or mssql://…;"
             " better in the environment, where other users do not see it.",
             show_default=False,
             show_envvar=True,

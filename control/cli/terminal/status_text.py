@@ -11,7 +11,7 @@ from typing import Any
 from rich.text import Text
 
 from wrackline.control.runtime.ground.departure_text import departure_text
-from wrackline.control.runtime.ground.number_text import count_text, duration_text, events_text, size_text
+from wrackline.control.runtime.ground.number_text import count_text, duration_text, events_text, unread_text
 from wrackline.control.runtime.ground.table_names import is_named_by
 from wrackline.control.runtime.services import requests
 from wrackline.control.runtime.services.status import PipelineStatus
@@ -142,7 +142,7 @@ def heads(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
     """Report which processes run, and which side does not answer."""
     if isinstance(status.source, WracklineError):
         yield Text.assemble(("source", "bold"), "  unknown: ", (str(status.source), "yellow"))
-    yield from _log(status.log)
+    yield from _log(status.log, look.now_ms)
     for database, read in status.first.items():
         style = "bold red" if read["state"] == "failed" and not requests.has_come_back(read) else ""
         said = requests.first_read_in_words(read)
@@ -164,7 +164,7 @@ def heads(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
             yield Text.assemble("  ", (error_text(target["error"]), "yellow"))
 
 
-def _log(log: Side | WracklineError) -> Iterator[Text]:
+def _log(log: Side | WracklineError, at_ms: int) -> Iterator[Text]:
     """Report how far each database's log is ahead of what is in Kafka."""
     if isinstance(log, WracklineError):
         yield Text.assemble(("log", "bold"), "     unknown: ", str(log))
@@ -174,13 +174,12 @@ def _log(log: Side | WracklineError) -> Iterator[Text]:
         yield Text.assemble(("source", "bold"), f"  {log['state']}: ", (error_text(log["error"]), "yellow"))
     yield from map(_task, log.get("tasks", ()))
     for database, its in log["databases"].items():
-        behind = "unknown bytes" if its["behind_bytes"] is None else size_text(its["behind_bytes"])
+        unread = unread_text(its["behind_bytes"], its["through_ms"], at_ms)
+        behind = "how far behind is unknown" if unread is None else f"{unread} behind"
         late = "" if its["lag_ms"] is None else f", its newest event came {duration_text(its['lag_ms'])} late"
         lost = its["lost_in_s"]
         soon = "" if lost is None else f"; what is not read is lost in {duration_text(lost * 1000)}"
-        yield Text.assemble(
-            ("log", "bold"), f"     {database}: {behind} behind{late}{waits}", (soon, "yellow")
-        )
+        yield Text.assemble(("log", "bold"), f"     {database}: {behind}{late}{waits}", (soon, "yellow"))
         if its.get("error"):
             yield Text.assemble("        ", (f"{its['state']}: {error_text(its['error'])}", "bold red"))
         for why, tables in its.get("left_out", {}).items():

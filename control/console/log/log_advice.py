@@ -17,6 +17,7 @@ SOON: Final = Badge("lost soon", "!", "warn")
 AT_RISK: Final = Badge("at risk", "!", "bad")
 LOST: Final = Badge("lost", "✕", "bad")
 UNSEEN: Final = Badge("not seen yet", "○", "idle")
+UNSHOWN: Final = Badge("not shown", "○", "idle")
 _READ_AGAIN: Final = (
     "The server has removed log that was still needed. Read all rows again: wrackline offsets reset"
     " pipeline.toml, and start the pipeline."
@@ -32,7 +33,7 @@ def log_badge(database: Document) -> Badge:
     """Return how safe the log is."""
     left = database["lost_in_s"]
     if database["log"] is None:
-        return UNSEEN
+        return UNSEEN if database["through_ms"] is None else UNSHOWN
     if database["status"] == "lost":
         return LOST
     if database["status"] == "unreserved" or (left is not None and left < _NOW_S):
@@ -45,6 +46,8 @@ def log_advice(kind: str, database: Document, *, silent: bool) -> Sequence[str]:
     badge, limit = log_badge(database), _LIMITS.get(kind, "the server's limit for its log")
     if badge is UNSEEN:
         return ["The server is asked every few seconds while the source half runs."]
+    if badge is UNSHOWN:
+        return ["This server does not show what it keeps for a pipeline; a check looks at its limits."]
     if badge is LOST:
         return [_READ_AGAIN]
     said = ["The source half is silent, so nothing confirms the log: see why it ended."] if silent else []

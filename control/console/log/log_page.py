@@ -15,7 +15,7 @@ from wrackline.control.console.log.log_advice import log_advice, log_badge
 from wrackline.control.console.page_words import DASH, Badge, half_badge
 from wrackline.control.console.pipelines_page import ListedPipeline
 from wrackline.control.runtime.board.board_summary import PastMinute, PipelineSummary
-from wrackline.control.runtime.ground.number_text import ago_text, duration_text, size_text
+from wrackline.control.runtime.ground.number_text import ago_text, duration_text, size_text, unread_text
 from wrackline.schemas.kafka.board_records import Document, HalfBoard
 
 _DAY_FROM: Final = 20  # minutes from which on the day says more than the quarter of an hour
@@ -93,7 +93,7 @@ def _position(database: Document, at_ms: int) -> Sequence[tuple[str, str]]:
     lag, last = database["lag_ms"], database["last_ms"]
     return [
         ("in Kafka up to", database["position"] or DASH),
-        ("log not read yet", _size(database["behind_bytes"])),
+        ("log not read yet", unread_text(database["behind_bytes"], database["through_ms"], at_ms) or DASH),
         ("change to Kafka", DASH if lag is None else duration_text(lag)),
         ("newest change", DASH if last is None else ago_text(last, at_ms)),
         (

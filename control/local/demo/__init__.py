@@ -1,6 +1,8 @@
 """The whole product on this machine, from nothing: `./run demo`.
 
-shop (PostgreSQL or MariaDB) -> wrackline worker -> Kafka -> wrackline worker -> Iceberg
+shop -> wrackline worker -> Kafka -> wrackline worker -> Iceberg
+
+The shop is in PostgreSQL, in MariaDB, or in a stand-in for SQL Server.
 
 command           arguments, the summary, the exit code
 story             a live workload, a schema change, a crash, and the comparison at the end

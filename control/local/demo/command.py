@@ -24,6 +24,7 @@ from wrackline.control.local.demo.shops.known import SHOPS, ShopKind
 from wrackline.control.local.demo.shops.shop import Line
 from wrackline.control.local.demo.story import Ending, Story
 from wrackline.control.runtime.ground.exits import Exit, exit_of
+from wrackline.control.runtime.ground.number_text import count_text
 from wrackline.schemas.errors import WracklineError
 
 INTERRUPTED = 130
@@ -89,29 +90,32 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 def print_ending(console: Console, ending: Ending, source: str, seconds: float) -> None:
     """Print the verdict and the counts; keys of what differs, never a value."""
     verdict = ending.verdict
+    rows = count_text(verdict.rows, "row", "rows")
     if verdict.equal:
-        values = (
-            f"{verdict.rows:,} rows of {verdict.columns} columns, {verdict.rows * verdict.columns:,} values"
-        )
-        _print(console, "EQUAL", "bold green", f"{values} are the same in {source} and in Iceberg")
+        columns = count_text(verdict.columns, "column", "columns")
+        values = count_text(verdict.rows * verdict.columns, "value is", "values are")
+        same = f"{rows} of {columns}, {values} the same in {source} and in Iceberg"
+        _print(console, "EQUAL", "bold green", same)
     else:
-        _print(console, "DIFFERENT", "bold red", f"{verdict.rows:,} rows in {source}; in Iceberg:")
-        for what, keys in (
-            ("columns on one side only", verdict.absent),
-            ("rows are missing", verdict.missing),
-            ("rows are too many", verdict.surplus),
-            ("rows differ", verdict.changed),
+        _print(console, "DIFFERENT", "bold red", f"{rows} in {source}; in Iceberg:")
+        for one, many, keys in (
+            ("column is on one side only", "columns are on one side only", verdict.absent),
+            ("row is missing", "rows are missing", verdict.missing),
+            ("row is too many", "rows are too many", verdict.surplus),
+            ("row differs", "rows differ", verdict.changed),
         ):
             if keys:
                 more = f" and {len(keys) - _KEYS_SHOWN} more" if len(keys) > _KEYS_SHOWN else ""
-                console.print(f"  {len(keys)} {what}: {'; '.join(keys[:_KEYS_SHOWN])}{more}", soft_wrap=True)
+                listed = f"{'; '.join(keys[:_KEYS_SHOWN])}{more}"
+                console.print(f"  {count_text(len(keys), one, many)}: {listed}", soft_wrap=True)
     once = ending.events == ending.changes and not ending.doubled
     _print(
         console,
         "exactly once" if once else "NOT exactly once",
         "green" if once else "bold red",
-        f"{ending.changes:,} changes, {ending.events:,} events, {ending.doubled} duplicates, "
-        f"across a kill -9 and {ending.rolled_back} rollbacks",
+        f"{count_text(ending.changes, 'change', 'changes')}, {count_text(ending.events, 'event', 'events')},"
+        f" {count_text(ending.doubled, 'duplicate', 'duplicates')}, across a kill -9 and"
+        f" {count_text(ending.rolled_back, 'rollback', 'rollbacks')}",
     )
     console.print(f"took {seconds:.0f} s")
 

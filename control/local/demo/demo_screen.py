@@ -15,6 +15,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from wrackline.control.runtime.ground.number_text import count_text
+
 _SENTENCES = 9  # that fit below the numbers in 24 rows
 _EVERY = 3.0  # seconds between two plain lines of numbers
 
@@ -109,7 +111,7 @@ class DemoScreen:
             self._source,
             f"{numbers.source_rows:,}",
             "rows",
-            f"{numbers.changes:,} changes, {self._pace:,.0f} a second",
+            f"{count_text(numbers.changes, 'change', 'changes')}, {self._pace:,.0f} a second",
         )
         worker = f"pid {numbers.worker}" if numbers.worker else Text("not running", style="bold red")
         table.add_row("worker", "", "", worker)
@@ -117,13 +119,17 @@ class DemoScreen:
             "Kafka topic",
             f"{numbers.events:,}",
             "events",
-            _lag(numbers.unpublished, "changes behind", f", {numbers.doubled} duplicates"),
+            _lag(
+                numbers.unpublished,
+                ("change behind", "changes behind"),
+                f", {count_text(numbers.doubled, 'duplicate', 'duplicates')}",
+            ),
         )
         table.add_row(
             "Iceberg table",
             f"{numbers.lake_rows:,}",
             "rows",
-            _lag(numbers.unmerged, "offsets behind"),
+            _lag(numbers.unmerged, ("offset behind", "offsets behind")),
         )
         title = f"wrackline demo  {self._clock()}"
         what = Text.assemble(("now            ", "bold"), (numbers.now, "cyan"))
@@ -134,8 +140,8 @@ class DemoScreen:
         return Group(panel, Panel(said, title="what happened"))
 
 
-def _lag(behind: int, unit: str, note: str = "") -> Text:
-    return Text.assemble((f"{behind:,} {unit}", "yellow" if behind else "green"), note)
+def _lag(behind: int, units: tuple[str, str], note: str = "") -> Text:
+    return Text.assemble((count_text(behind, *units), "yellow" if behind else "green"), note)
 
 
 def _cut(line: Text, width: int) -> Text:
@@ -145,8 +151,12 @@ def _cut(line: Text, width: int) -> Text:
 
 
 def _line(numbers: DemoNumbers) -> str:
+    source, lake = (count_text(rows, "row", "rows") for rows in (numbers.source_rows, numbers.lake_rows))
+    changes = count_text(numbers.changes, "change", "changes")
+    events = count_text(numbers.events, "event", "events")
+    doubled = count_text(numbers.doubled, "duplicate", "duplicates")
+    unmerged = count_text(numbers.unmerged, "offset", "offsets")
     return (
-        f"{numbers.now}: source {numbers.source_rows:,} rows, {numbers.changes:,} changes; "
-        f"Kafka {numbers.events:,} events ({numbers.unpublished:,} behind, {numbers.doubled} duplicates); "
-        f"Iceberg {numbers.lake_rows:,} rows ({numbers.unmerged:,} offsets behind)"
+        f"{numbers.now}: source {source}, {changes};"
+        f" Kafka {events} ({numbers.unpublished:,} behind, {doubled}); Iceberg {lake} ({unmerged} behind)"
     )

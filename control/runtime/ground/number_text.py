@@ -27,6 +27,13 @@ def size_text(count: int) -> str:
     return f"{amount:,.0f} {unit}" if unit == "B" else f"{amount:,.1f} {unit}"
 
 
+def unread_text(size: int | None, through_ms: int | None, at_ms: int) -> str | None:
+    """Write how much of a log is not in Kafka; by `through_ms`, until when all is, where it has no bytes."""
+    if size is not None:
+        return size_text(size)
+    return None if through_ms is None else f"at most {duration_text(max(0, at_ms - through_ms))}"
+
+
 def duration_text(ms: float) -> str:
     """Write a duration; a long one in the largest unit of which there are two."""
     for long, unit in _LONG:

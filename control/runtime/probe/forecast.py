@@ -125,7 +125,8 @@ def forecast_findings(found: Forecast, pace: LogPace) -> Iterator[Finding]:
     if not found.red or found.seconds is None:
         return
     needed = int((found.log_bytes or 0) * _HALF / _GIB) + 1
-    statement = pace.raise_limit.format(gigabytes=needed, seconds=int(found.seconds * _HALF))
+    seconds = int(found.seconds * _HALF)
+    statement = pace.raise_limit.format(gigabytes=needed, seconds=seconds, minutes=seconds // 60 + 1)
     limits = [
         *([] if found.most_bytes is None else [size_text(found.most_bytes)]),
         *([] if found.most_s is None else [f"what is younger than {found.most_s / 60:.0f} min"]),

@@ -31,11 +31,16 @@ def choose_tables(
     if not keyed:
         return {}
     nothing = TableSize(0, 0)
-    chosen = {max(keyed, key=lambda table: sizes.get(table, nothing).bytes or 0): "the largest table"}
+    chosen = {max(keyed, key=lambda table: _weight(sizes.get(table, nothing))): "the largest table"}
     chosen.setdefault(max(keyed, key=lambda table: len(shapes[table].columns)), "the widest table")
     if rest := [table for table in keyed if table not in chosen]:
         chosen[by_chance(rest)] = "a table by chance"
     return chosen
+
+
+def _weight(size: TableSize) -> tuple[int, int]:
+    """Compare by bytes; where no catalogue knows them, by rows."""
+    return size.bytes or 0, size.rows or 0
 
 
 class RowsTrial:

@@ -9,6 +9,7 @@ config     the settings
 stream     pieces of the log, polled
 decode     changes into steps
 resolver   what the decoder gets from outside
+trials     what is tried before a start: log-in, log; clock, fixes
 heartbeat  the user's query, now and then
 
 connect/   names in SQL, errors                  session/   sessions with our options

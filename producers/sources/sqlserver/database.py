@@ -1,11 +1,12 @@
 """One database of a SQL Server as a source: connects the folder's parts, and decides nothing itself."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from wrackline.producers.contract.assumptions import AssumptionReport
-from wrackline.producers.contract.optional_parts import ServerObject
+from wrackline.producers.contract.optional_parts import ServerObject, TableSize
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
@@ -34,7 +35,7 @@ from wrackline.producers.sources.sqlserver.chunks.whole import SqlServerWholeRea
 from wrackline.producers.sources.sqlserver.connect.quoting import table_name
 from wrackline.producers.sources.sqlserver.connect.server_errors import RIGHT_MISSING
 from wrackline.producers.sources.sqlserver.decode import SqlServerDecoder
-from wrackline.producers.sources.sqlserver.discover import database_sql
+from wrackline.producers.sources.sqlserver.discover import database_sql, table_sql
 from wrackline.producers.sources.sqlserver.discover.database_sql import identity_of
 from wrackline.producers.sources.sqlserver.discover.discover import (
     SqlServerCatalogue,
@@ -69,6 +70,7 @@ from wrackline.producers.sources.sqlserver.session.server import (
     refuse_uncaptured,
 )
 from wrackline.producers.sources.sqlserver.stream import FetcherWatch, SqlServerLogWire, SqlServerStream
+from wrackline.producers.sources.sqlserver.trials import SqlServerTrials
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
 from wrackline.schemas import versions
 from wrackline.schemas.errors import WracklineError
@@ -107,6 +109,15 @@ class SqlServerDatabase:
         found = {table: self._reason(table, captured) for table in look.names.values() if table != ours}
         return {table: reason for table, reason in found.items() if reason is not None}
 
+    def sizes(self) -> Mapping[TableId, TableSize]:
+        """Return how many rows each table has; how many bytes is not asked."""
+        with self._connection.lend() as session:
+            ((rows),) = ask_values(session, table_sql.ROWS, "count the rows of its tables")
+        found = Counter[TableId]()
+        for schema, name, count in rows:
+            found[TableId(self.name, schema, name)] += int(count or 0)
+        return {table: TableSize(count, None) for table, count in found.items()}
+
     def describe(self, table: TableId) -> TableSchema:
         """Return a table's current shape."""
         return self._selection.describe(table)
@@ -126,9 +137,15 @@ class SqlServerDatabase:
             }
 
     def stream(
-        self, server: str, tables: Sequence[TableId], saved: Saved | None, aside: Collection[TableId]
+        self,
+        server: str,
+        tables: Sequence[TableId],
+        saved: Saved | None,
+        aside: Collection[TableId],
+        *,
+        rotates: bool = True,
     ) -> SqlServerStream:
-        """Open the log after `saved`."""
+        """Open the log after `saved`; unless it `rotates`, it leaves capture instances as they are."""
         marks, ours = self._mark_settings(), self._signal_table()
         captured = self._selection.captures(tables, aside)
 
@@ -158,7 +175,11 @@ class SqlServerDatabase:
             decoder.leave_out(table, error)
         if saved is None or _is_fresh(saved):
             decoder.say()  # or after a fault before the first commit we would begin at a later end
-        reader = self._round_reader(session, edition, start, following, reads, counted=labels.counted)
+        rotates = rotates and self._settings.flag("capture.instance.rotate")
+        rotator = InstanceRotator(session.execute, self._around.tell, works=rotates)
+        reader = self._round_reader(
+            session, edition, start, following, reads, rotator, counted=labels.counted
+        )
         fetcher = LogFetcher(reader, session.close, self._settings.integer("poll.interval.ms") / 1000)
         wire = SqlServerLogWire(fetcher, decoder, self._around.monotonic, reader.rotator.confirm)
         return self._opened.keep_stream(PolledStream(wire, FetcherWatch(fetcher), self._around.monotonic))
@@ -193,6 +214,16 @@ class SqlServerDatabase:
         except WracklineError as error:
             return AssumptionReport(self.name, server, untried(error.sentence))
         return AssumptionReport(self.name, server, judge(seen))
+
+    def trying(self, server: str) -> SqlServerTrials:
+        """Return what can be tried."""
+
+        def open_log() -> SqlServerStream:
+            return self.stream(server, self.tables(), None, (), rotates=False)
+
+        return SqlServerTrials(
+            self._server, self._settings, self._mark_settings, open_log, self._heartbeat.beat
+        )
 
     def support(self, table: TableId) -> Sequence[ColumnSupport]:
         """Say for every copied column how far it is carried."""
@@ -304,6 +335,7 @@ class SqlServerDatabase:
         start: SqlServerPosition,
         following: Following,
         reads: Callable[[TableId], bool],
+        rotator: InstanceRotator,
         *,
         counted: bool,
     ) -> RoundReader:
@@ -318,9 +350,6 @@ class SqlServerDatabase:
         audit = RangeAudit(self.name, settings.integer("log.audit.interval.ms") / 1000 or float("inf"))
         if counted and start.cut is not None:  # events are numbered, so a commit is read from its beginning
             start = replace(start, lsn=previous_lsn(start.lsn), done=WHOLE, cut=None)
-        rotator = InstanceRotator(
-            session.execute, self._around.tell, works=settings.flag("capture.instance.rotate")
-        )
         return RoundReader(session, poll, start, following, audit, self._around.monotonic, rotator)
 
     def _session(self) -> SqlServerReadSession:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 
 from wrackline.producers.contract.assumptions import AssumptionReport
-from wrackline.producers.contract.optional_parts import ServerObject
+from wrackline.producers.contract.optional_parts import ServerObject, TableSize
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
@@ -17,6 +17,7 @@ from wrackline.producers.sources.sqlserver.chunks.chunks import SqlServerReader
 from wrackline.producers.sources.sqlserver.chunks.marks import SqlServerFence
 from wrackline.producers.sources.sqlserver.database import SqlServerDatabase
 from wrackline.producers.sources.sqlserver.stream import SqlServerStream
+from wrackline.producers.sources.sqlserver.trials import SqlServerTrials
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.language.findings import ColumnSupport, Finding
 from wrackline.schemas.pipelines.publication_settings import naming_of
@@ -67,6 +68,10 @@ class SqlServerSource:
         """Say why each other table is left out."""
         return self._of(partition).left_out()
 
+    def sizes(self, partition: SourcePartition) -> Mapping[TableId, TableSize]:
+        """Return how many rows each table has."""
+        return self._of(partition).sizes()
+
     def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
         """Return a table's current shape."""
         return self._of(partition).describe(table)
@@ -107,6 +112,10 @@ class SqlServerSource:
     ) -> AssumptionReport:
         """Watch a database, and judge what the source relies on."""
         return self._of(partition).assumptions(rest)
+
+    def trying(self, partition: SourcePartition) -> SqlServerTrials:
+        """Return what can be tried in a database."""
+        return self._of(partition).trying(partition.server)
 
     def support(self, partition: SourcePartition, table: TableId) -> Sequence[ColumnSupport]:
         """Say for every copied column how far it is carried."""

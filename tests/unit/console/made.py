@@ -260,8 +260,8 @@ def database(behind: int = 18_000, lost_in_s: int | None = None, **more: object)
         "bytes_a_second": rate, "kept_s": None, "expires_s": None,
         "behind_bytes": behind, "retained_bytes": behind * 4, "lost_in_s": lost_in_s,
         "spare_bytes": None if lost_in_s is None else rate * lost_in_s,
-        "lag_ms": 14, "last_ms": now_ms(), "bytes": 0, "transactions": 0, "left_out": {},
-        "position": "6F/1A2B3C4D (epoch 2)", **more,
+        "lag_ms": 14, "last_ms": now_ms(), "through_ms": now_ms(), "bytes": 0, "transactions": 0,
+        "left_out": {}, "position": "6F/1A2B3C4D (epoch 2)", **more,
     }  # fmt: skip
 
 

@@ -9,7 +9,10 @@ from tests.unit.console.test_pages import Page, asked
 from wrackline.control.console.draw.log_forecast import age_forecast, size_forecast
 from wrackline.control.console.log.log_advice import log_advice, log_badge
 from wrackline.control.console.log.log_page import log_page
+from wrackline.control.console.page_words import DASH
+from wrackline.control.console.pipeline_page import pipeline_page
 from wrackline.control.console.pipelines_page import ListedPipeline
+from wrackline.control.console.table_layout import TableChoice, table_layout
 from wrackline.control.runtime.board.board_summary import PastMinute, summarise
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint
@@ -51,7 +54,8 @@ def test_a_slot_without_a_limit_says_what_that_means(door: RestEndpoint) -> None
     ("more", "word"),
     [
         ({}, "safe"),
-        ({"log": None}, "not seen yet"),
+        ({"log": None, "through_ms": None}, "not seen yet"),
+        ({"log": None}, "not shown"),
         ({"status": "lost"}, "lost"),
         ({"status": "unreserved"}, "at risk"),
         ({"lost_in_s": HOUR}, "at risk"),
@@ -111,6 +115,20 @@ def test_position_is_drawn_against_time_and_the_day_where_there_is_one() -> None
         ("in Kafka", "290 B"),
     ]
     assert whole.since == "29 min ago"
+
+
+@pytest.mark.parametrize(
+    ("behind", "through", "unread"),
+    [(1_250_000, NOW - 2_300, "1.2 MB"), (None, NOW - 2_300, "at most 2.3 s"), (None, None, DASH)],
+)
+def test_a_log_without_bytes_is_behind_by_time(behind: int | None, through: int | None, unread: str) -> None:
+    log = database(log=None, behind_bytes=behind, through_ms=through)
+    [panel] = log_page(listed(log), board(log), NOW).panels
+    assert dict(panel.position)["log not read yet"] == unread
+    halves = both(board(log), HalfBoard())
+    layout = table_layout(halves, TableChoice(), NOW)
+    [source, *_] = pipeline_page(listed(log), halves, layout, TableChoice(), NOW).stations
+    assert dict(source.facts)["log not read yet"] == unread
 
 
 def board(log: Document) -> HalfBoard:

@@ -22,6 +22,7 @@ from wrackline.producers.sources.mysql.check import check_table_rules
 from wrackline.producers.sources.mysql.trials import ADMIN_REFUSED
 from wrackline.producers.sources.postgres.check import check_rules as pg_rules
 from wrackline.producers.sources.postgres.check import check_table_rules as pg_table_rules
+from wrackline.producers.sources.sqlserver.check import check_rules as sqlserver_rules
 from wrackline.schemas.language.findings import Finding, Rule, Severity, fix
 from wrackline.schemas.pipelines.pipeline import check
 from wrackline.schemas.redaction import Secret
@@ -83,6 +84,8 @@ def test_a_read_that_takes_longer_than_the_log_is_kept_is_red() -> None:
     assert found.red
     [finding] = forecast_findings(found, pace)
     assert finding.fixes[0]["sql"] == "SET expire = 180"
+    [finding] = forecast_findings(found, replace(pace, raise_limit="SET retention = {minutes}"))
+    assert finding.fixes[0]["sql"] == "SET retention = 4"
     assert not forecast(SIZES, READ, replace(pace, most_s=100), 1).red
 
 
@@ -239,12 +242,14 @@ def test_the_largest_the_widest_and_one_by_chance_are_tried() -> None:
     assert choose_tables(sizes, {tables["big"]: shapes[tables["big"]]}, lambda rest: rest[0]) == {
         tables["big"]: "the largest table"
     }
+    by_rows = {tables["a"]: TableSize(1, None), tables["b"]: TableSize(2, None)}
+    assert next(iter(choose_tables(by_rows, shapes, lambda rest: rest[0]))) == tables["b"]
     assert choose_tables({}, {tables["keyless"]: shapes[tables["keyless"]]}, lambda rest: rest[0]) == {}
 
 
 ALL_RULES = [
     rule
-    for module in (pg_rules, pg_table_rules, mysql_rules, check_table_rules)
+    for module in (pg_rules, pg_table_rules, mysql_rules, check_table_rules, sqlserver_rules)
     for rule in vars(module).values()
     if isinstance(rule, Rule)
 ]

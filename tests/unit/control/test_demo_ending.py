@@ -29,6 +29,12 @@ def test_a_good_end() -> None:
     assert "took 61 s" in said
 
 
+def test_one_of_a_kind_has_the_noun_of_one() -> None:
+    said = printed(Ending(CopyComparison(1, 1), changes=1, events=1, doubled=0, rolled_back=1))
+    assert "EQUAL: 1 row of 1 column, 1 value is the same in MariaDB and in Iceberg" in said
+    assert "exactly once: 1 change, 1 event, 0 duplicates, across a kill -9 and 1 rollback" in said
+
+
 def test_a_terminal_breaks_no_word() -> None:
     told, shown = printed(GOOD), printed(GOOD, terminal=True)
     assert len(shown.splitlines()) > len(told.splitlines())
@@ -39,9 +45,9 @@ def test_a_terminal_breaks_no_word() -> None:
     ("verdict", "line"),
     [
         (CopyComparison(10, 20, missing=("1", "2")), "2 rows are missing: 1; 2"),
-        (CopyComparison(10, 20, surplus=("7",)), "1 rows are too many: 7"),
-        (CopyComparison(10, 20, changed=("3: note",)), "1 rows differ: 3: note"),
-        (CopyComparison(10, 20, absent=("gift_wrap",)), "1 columns on one side only: gift_wrap"),
+        (CopyComparison(10, 20, surplus=("7",)), "1 row is too many: 7"),
+        (CopyComparison(10, 20, changed=("3: note",)), "1 row differs: 3: note"),
+        (CopyComparison(10, 20, absent=("gift_wrap",)), "1 column is on one side only: gift_wrap"),
         (
             CopyComparison(10, 20, missing=tuple(map(str, range(15)))),
             "15 rows are missing: 0; 1; 2; 3; 4; 5; 6; 7; 8; 9",

@@ -65,6 +65,14 @@ def test_the_numbers_stay_where_they_are() -> None:
     assert len(places) == 1
 
 
+def test_one_of_a_kind_has_the_noun_of_one() -> None:
+    out, one = io.StringIO(), DemoNumbers("now", 1, 1, 1, 1, 1, 1, 7)
+    with DemoScreen(Console(file=out, width=80), "MariaDB") as screen:
+        screen.show(one)
+    said = out.getvalue()
+    assert "source 1 row, 1 change; Kafka 1 event (0 behind, 1 duplicate); Iceberg 1 row (1 offset" in said
+
+
 def test_plain_lines_come_now_and_then_and_hold_everything() -> None:
     out = io.StringIO()
     with DemoScreen(Console(file=out, width=80), "MariaDB") as screen:

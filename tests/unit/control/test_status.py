@@ -149,6 +149,23 @@ def test_a_log_that_goes_by_its_age_says_when() -> None:
     assert said.plain == "log     shop: 5 B behind; what is not read is lost in 90 min"
 
 
+@pytest.mark.parametrize(
+    ("through", "words"),
+    [(NOW - 2_300, "at most 2.3 s behind"), (None, "how far behind is unknown")],
+)
+def test_a_log_without_bytes_is_behind_by_time(through: int | None, words: str) -> None:
+    told = databases_document(
+        TaskMeasures(
+            0, "postgres", [SourcePartition("s", "shop")], 1, monotonic=lambda: 0.0, now_ms=lambda: NOW
+        )
+    )
+    told["shop"]["through_ms"] = through
+    source = half(HalfState.RUNNING, databases=told)
+    found = pipeline_status("shop", halves(source), NOW, has_target=False)
+    said = next(iter(heads(found, StatusStyle(80, NOW))))
+    assert said.plain == f"log     shop: {words}"
+
+
 def test_a_long_name_is_shortened_for_a_terminal_alone() -> None:
     name = f"shop.public.{'x' * 80}_end"
     found = PipelineStatus("shop", {name: GOING}, BUSY, None)

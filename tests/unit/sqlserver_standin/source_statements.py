@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from wrackline.producers.contract.row_chunks import Bound, ChunkRequest
+from wrackline.producers.sources.sqlserver import trials
 from wrackline.producers.sources.sqlserver.assume import assumption_sql
 from wrackline.producers.sources.sqlserver.check import check_rules, facts_sql, grants
 from wrackline.producers.sources.sqlserver.chunks import chunk_sql, marks, whole
@@ -142,6 +143,7 @@ def polls(database: str | None, low: Lsn, high: Lsn, table: int) -> Iterator[str
 def described(object_id: int) -> Iterator[str]:
     """Write what describes tables and reads one whole, in their database."""
     yield table_sql.TABLES
+    yield table_sql.ROWS
     yield table_sql.id_of(ORDERS)
     for one in (None, object_id):
         yield table_sql.columns(one)
@@ -163,6 +165,8 @@ def server() -> Iterator[str]:
     yield from (facts_sql.SERVER, facts_sql.AGENT, facts_sql.REPLICATED_SIZE)
     yield grants.rights_sql(rights())
     yield marks.FENCE_SQL
+    yield trials._CLOCK
+    yield trials._LOCKS_SHORTLY
     for delete in (True, False):
         yield marks.signal_sql(SIGNALS, SignalRow("it's", "close", '{"a": "é"}'), delete=delete)
 
@@ -205,6 +209,7 @@ def repairs() -> Iterator[str]:
     yield capture_instances.disable_sql(ORDERS, "wrackline_2_2")
     yield capture_instances.disable_sql(ORDERS, "dbo_Order Details")
     yield capture_instances.enable_sql(ORDERS)
+    yield trials._RAISE.format("[shop]").format(minutes=9)
 
 
 _BEGINS = re.compile(r"(SELECT|INSERT|DELETE|EXEC|BEGIN|SET|USE|ALTER|GRANT|IF|WITH|UPDATE) [A-Z\[@( ]?")
@@ -238,6 +243,7 @@ WRITERS = {
     "discover/database_sql.py:azure_sql",
     "discover/database_sql.py:databases_sql",
     "discover/database_sql.py:log_bounds_sql",
+    "discover/table_sql.py:ROWS",
     "discover/table_sql.py:TABLES",
     "discover/table_sql.py:columns",
     "discover/table_sql.py:id_of",
@@ -252,6 +258,9 @@ WRITERS = {
     "log/page_sql.py:rows_of_range",
     "session/server.py:_EDITION",
     "session/server.py:_READS_VERSIONS",
+    "trials.py:_CLOCK",
+    "trials.py:_LOCKS_SHORTLY",
+    "trials.py:_RAISE",
     "wire/login.py:_FIRST",
     "wire/login.py:connect",
     *PARTS,

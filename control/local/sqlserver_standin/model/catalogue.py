@@ -110,6 +110,14 @@ def _indexes(asker: Asker) -> Iterator[Cells]:
             yield (one.object_id, f"UQ_{one.name}", 2, 2, "NONCLUSTERED", True, False, False, False)
 
 
+def _partitions(asker: Asker) -> Iterator[Cells]:
+    for one in asker.database.tables.values():
+        rows = sum(one.seen(key, None) is not None for key in one.keys)
+        yield (one.object_id << 16, one.object_id, 1 if one.key else 0, 1, rows)
+        if one.unique:
+            yield ((one.object_id << 16) + 1, one.object_id, 2, 1, rows)
+
+
 def _index_columns(asker: Asker) -> Iterator[Cells]:
     for one in asker.database.tables.values():
         for index, names in ((1, one.key), (2, one.unique)):
@@ -241,6 +249,7 @@ _ROWS: Mapping[str, _Rows] = MappingProxyType(
         "sys.columns": _columns,
         "sys.types": _types,
         "sys.indexes": _indexes,
+        "sys.partitions": _partitions,
         "sys.index_columns": _index_columns,
         "cdc.change_tables": _change_tables,
         "cdc.captured_columns": _captured_columns,

@@ -33,6 +33,8 @@ sys.indexes
     object_id int; name sysname null; index_id int; type tinyint; type_desc nvarchar(60) null;
     is_unique bit null; is_primary_key bit null; is_disabled bit null;
     has_filter bit null
+sys.partitions
+    partition_id bigint; object_id int; index_id int; partition_number int; rows bigint null
 sys.index_columns
     object_id int; index_id int; index_column_id int; column_id int; key_ordinal tinyint;
     is_descending_key bit null; is_included_column bit null

@@ -32,10 +32,10 @@ from wrackline.producers.sources.sqlserver.discover.discover import (
 )
 from wrackline.producers.sources.sqlserver.discover.types import column_type
 from wrackline.producers.sources.sqlserver.follow.capture_instances import CapturedColumn
-from wrackline.producers.sources.sqlserver.rows.answers import python_rows
 from wrackline.producers.sources.sqlserver.session.server import (
     OpenedSession,
     SqlServerConnector,
+    ask_named,
     ask_values,
     database_row,
     edition_of,
@@ -90,9 +90,7 @@ class SqlServerLook:
 
     def named(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of the first result with the names of its columns."""
-        answer = self._session.rows(sql, "answer a check")
-        names = [column.name for column in answer.columns]
-        return [dict(zip(names, row, strict=True)) for row in python_rows(answer)]
+        return ask_named(self._session, sql, "answer a check")
 
     def first(self, sql: str) -> tuple[Any, ...]:
         """Return the first row of an answer; nothing if there is none, or if we may not see it."""

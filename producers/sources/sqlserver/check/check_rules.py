@@ -75,6 +75,7 @@ CAPTURE_SLOW = rule(
         "db_owner",
         undo="USE {database}; EXEC sys.sp_cdc_change_job @job_type = N'capture', @pollinginterval ="
         " {seconds};",
+        safe=False,  # it ends the job's session
     ),
 )
 PLACES_LATE = rule(
@@ -100,6 +101,7 @@ RETENTION_SHORT = rule(
         "USE {database}; EXEC sys.sp_cdc_change_job @job_type = N'cleanup', @retention = 4320;",
         "db_owner",
         undo="USE {database}; EXEC sys.sp_cdc_change_job @job_type = N'cleanup', @retention = {minutes};",
+        safe=False,  # it costs disk
     ),
 )
 VERSIONS_OFF = rule(

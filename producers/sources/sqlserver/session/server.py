@@ -4,7 +4,7 @@ In: the settings, with the database's name.  Out: sessions with our options, and
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier, literal
@@ -16,6 +16,7 @@ from wrackline.producers.sources.sqlserver.rows.answers import python_rows
 from wrackline.producers.sources.sqlserver.wire.login import ServerLogin, connect
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
 from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.redaction import Secret
 from wrackline.schemas.settings.settings_registry import Values
 
 NOT_ENABLED = define(
@@ -77,6 +78,15 @@ class SqlServerConnector:
             raise
         return made
 
+    def connect_as(self, user: str, password: Secret, host: str | None, port: int | None) -> TdsSession:
+        """Open a session of another login, without our options; None is as the settings have it."""
+        login = replace(self._login, user=user, password=password)
+        if host is not None:
+            login = replace(login, host=host)
+        if port is not None:
+            login = replace(login, port=port, instance=None)
+        return connect(login, database=self.database)
+
     def connect_to_read(self) -> TdsSession:
         """Open a session for existing rows."""
         made = self.connect()
@@ -105,6 +115,13 @@ class OpenedSession:
 def ask_values(session: TdsSession, sql: str, doing: str) -> Sequence[Sequence[tuple[Any, ...]]]:
     """Run a batch; return the values of each result."""
     return [list(python_rows(answer)) for answer in session.answers(sql, doing)]
+
+
+def ask_named(session: TdsSession, sql: str, doing: str) -> list[dict[str, Any]]:
+    """Run a batch; return the rows of its first result with the names of its columns."""
+    answer = session.rows(sql, doing)
+    names = [column.name for column in answer.columns]
+    return [dict(zip(names, row, strict=True)) for row in python_rows(answer)]
 
 
 def edition_of(session: TdsSession) -> SqlServerEdition:

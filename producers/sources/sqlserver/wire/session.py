@@ -121,6 +121,11 @@ class TdsSession:
         """Whether the connection has ended."""
         return self._closed
 
+    @property
+    def protected(self) -> bool:
+        """Whether all that goes over it is in TLS."""
+        return not isinstance(self._wire, socket.socket)
+
     def answers(self, sql: str, doing: str = DOING) -> list[TdsAnswer]:
         """Return the results of a batch, of which each is small."""
         found: list[TdsAnswer] = []
