@@ -3,6 +3,7 @@
 pyspnego has NTLM itself, and Kerberos by the system's libraries.  Neither has been tried with a real domain.
 """
 
+import shlex
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Final, TypeVar
@@ -34,7 +35,7 @@ _FIXES: Final = MappingProxyType(
     {
         KERBEROS: "get a ticket for the user whom the worker runs as: kinit {user}; and for the server: kvno"
         " {service}/{host}:{port}",
-        NTLM: "set database.password, and driver.domain if {user} is not of the server's own domain",
+        NTLM: "give {user} its database.password, and the domain that it is of: driver.domain",
     }
 )
 T = TypeVar("T")
@@ -45,6 +46,7 @@ class IntegratedLogin:
 
     def __init__(self, where: ServerLogin, scheme: str, host: str, port: int) -> None:
         self._where, self._scheme, self._host, self._port = where, scheme, host, port
+        self._user = where.account if scheme == NTLM else where.user  # Kerberos has its own form: user@REALM
         self._exchange: SpnegoAuth | None = None
 
     def create_packet(self) -> bytes:
@@ -62,7 +64,7 @@ class IntegratedLogin:
     def _begun(self) -> SpnegoAuth:
         if self._exchange is None:
             self._exchange = SpnegoAuth(
-                username=self._where.account,
+                username=self._user,
                 password=self._where.password.reveal() or None,  # None: the user's ticket
                 hostname=f"{self._host}:{self._port}",
                 service=SERVICE,
@@ -77,9 +79,10 @@ class IntegratedLogin:
             error = PACKAGE_MISSING(scheme=self._scheme, extra=_EXTRAS[self._scheme])
         except Exception as exc:  # noqa: BLE001 - its errors are of many types, and the system's libraries'
             words = self._where.redactor.clean(" ".join(str(exc).split()))
-            user, named = self._where.account, {"host": self._host, "port": self._port, "service": SERVICE}
-            fix = _FIXES[self._scheme].format(user=user, **named)
+            fix = _FIXES[self._scheme].format(
+                user=shlex.quote(self._user), service=SERVICE, host=self._host, port=self._port
+            )
             error = INTEGRATED_FAILED(
-                scheme=self._scheme, user=user, reason=words or type(exc).__name__, fix=fix
+                scheme=self._scheme, user=self._user, reason=words or type(exc).__name__, fix=fix
             )
         raise RefusedLoginError(error)

@@ -83,7 +83,7 @@ class ServerLogin:
     @property
     def account(self) -> str:
         """Our name as the server knows it."""
-        return self.user if self.domain is None else f"{self.domain}\\{self.user}"
+        return self.user if self.domain is None else f"{self.domain}\\{self.user.partition('@')[0]}"
 
 
 class RefusedLoginError(Exception):
