@@ -6,7 +6,7 @@ settings.
 
 from wrackline.schemas.settings.declared.libpq_settings import HIGH, LOW, MEDIUM
 from wrackline.schemas.settings.declared.source_settings import ACTION_NEEDS, action_query, instants
-from wrackline.schemas.settings.setting import Declared, NotHonoured, Setting
+from wrackline.schemas.settings.setting import Declared, NotHonoured, Requirement, Setting
 from wrackline.schemas.settings.value_kinds import (
     SettingKind,
     Value,
@@ -23,6 +23,7 @@ _HOST = r"(?!-)(?=.*[A-Za-z0-9])[A-Za-z0-9._-]+|(?=[^:]*:[^:]*:)[0-9A-Fa-f:.]+"
 _NAME = matching(r"[^\0]{1,128}", "a database's name of 1 to 128 characters")
 _TAKE_OUT = "remove the line"
 _PEM = "name a PEM file with the server's authorities instead: driver.serverCertificate"
+_SCHEMES = ("JavaKerberos", "NTLM")  # the names of Microsoft's JDBC driver
 _ISOLATIONS = ("read_committed", "repeatable_read", "snapshot")
 
 
@@ -60,7 +61,8 @@ _SERVER = (
     Setting(
         "database.user",
         SettingKind.STRING,
-        "The login; what it needs is printed by wrackline check.",
+        "The login; what it needs is printed by wrackline check. With a token, the name of its user in the"
+        " databases.",
         None,
         HIGH,
         GROUP,
@@ -68,6 +70,47 @@ _SERVER = (
         validator=not_empty,
     ),
     Setting("database.password", SettingKind.PASSWORD, "Its password.", None, HIGH, GROUP),
+    Setting(
+        "driver.accessTokenFile",
+        SettingKind.STRING,
+        "The file with a token of Microsoft Entra, to log in with instead of a password. It is read again at"
+        " each login, so whatever renews the token replaces the file. It must be in one of"
+        " secrets.allow.folders.",
+        None,
+        MEDIUM,
+        GROUP,
+        validator=not_empty,
+        file=True,
+    ),
+    Setting(
+        "driver.integratedSecurity",
+        SettingKind.BOOLEAN,
+        "Whether database.user is a user of Active Directory, who logs in as driver.authenticationScheme"
+        " says.",
+        "false",
+        MEDIUM,
+        GROUP,
+    ),
+    Setting(
+        "driver.authenticationScheme",
+        SettingKind.STRING,
+        "How such a user logs in: with NTLM and database.password, or with Kerberos (JavaKerberos, as it is"
+        " called elsewhere; no Java is used) and a ticket, or a password.",
+        "JavaKerberos",
+        LOW,
+        GROUP,
+        validator=one_of(*_SCHEMES),
+        recommended=_SCHEMES,
+    ),
+    Setting(
+        "driver.domain",
+        SettingKind.STRING,
+        "The domain of such a user; SQL Server then knows the login as domain\\user.",
+        None,
+        LOW,
+        GROUP,
+        validator=matching(r"[^\\/@\0]{1,255}", "a domain's name, without a user"),
+    ),
     Setting(
         "database.names",
         SettingKind.LIST,
@@ -221,8 +264,16 @@ SETTINGS = Declared(
         action_query(GROUP),
         instants(GROUP, "datetimeoffset"),
     ),
-    exclusive=(("database.port", "database.instance"),),
-    needs=(ACTION_NEEDS,),
+    exclusive=(
+        ("database.port", "database.instance"),
+        ("database.password", "driver.accessTokenFile"),
+        ("driver.integratedSecurity", "driver.accessTokenFile"),
+    ),
+    needs=(
+        ACTION_NEEDS,
+        Requirement("driver.domain", "driver.integratedSecurity", among=("true",)),
+        Requirement("driver.authenticationScheme", "driver.integratedSecurity", among=("true",)),
+    ),
     not_honoured=(
         NotHonoured(
             "data.query.mode",
@@ -237,9 +288,16 @@ SETTINGS = Declared(
         NotHonoured(
             "driver.authentication",
             "the login would be another one than the setting says",
-            "log in with database.user and database.password",
+            "log in with a token, which something outside renews: driver.accessTokenFile; or with"
+            " database.user and database.password",
             refused=True,
             done=("SqlPassword", "NotSpecified"),
+        ),
+        NotHonoured(
+            "driver.accessToken",
+            "it expires within the hour, and a setting stays as it is",
+            "write it to a file, and replace that before it expires: driver.accessTokenFile",
+            refused=True,
         ),
         *(
             NotHonoured(name, why, _TAKE_OUT)

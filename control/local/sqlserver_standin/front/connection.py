@@ -5,15 +5,18 @@ from dataclasses import dataclass, field
 
 from wrackline.control.local.sqlserver_standin.front.answer import AnswerStream
 from wrackline.control.local.sqlserver_standin.front.calls import Calls
+from wrackline.control.local.sqlserver_standin.front.identity import user_of
 from wrackline.control.local.sqlserver_standin.front.transport import Gone, Transport
 from wrackline.control.local.sqlserver_standin.model.server import VERSION, ModelServer
 from wrackline.control.local.sqlserver_standin.tsql.session import Cancelled, RowCount, SqlSession
 from wrackline.control.local.sqlserver_standin.wire import tokens
 from wrackline.control.local.sqlserver_standin.wire.collations import DEFAULT
 from wrackline.control.local.sqlserver_standin.wire.login import (
+    FEDERATED_FEATURE,
     Encryption,
     TdsLogin,
     agreed,
+    asks_for_token,
     print_prelogin,
     read_login,
     read_prelogin,
@@ -68,6 +71,7 @@ class ClientConnection:
         self._size = FIRST_SIZE
         self._cancelled = False
         self._strict = False
+        self._announced = False  # that the client will log in with a token
         self._calls: Calls | None = None
 
     def serve(self) -> None:
@@ -92,11 +96,12 @@ class ClientConnection:
         first = self._transport.message()
         if first.kind != MessageKind.PRELOGIN:
             raise Gone
-        asked = wanted(read_prelogin(first.body))
+        options = read_prelogin(first.body)
+        asked, self._announced = wanted(options), asks_for_token(options)
         both = Encryption.NOT_SUPPORTED if self._strict else agreed(asked, self._options.encryption)
         refusal = Encryption.REQUIRED if asked is Encryption.NOT_SUPPORTED else Encryption.NOT_SUPPORTED
         said = refusal if both is None else both
-        for packet in cut(MessageKind.ANSWER, print_prelogin(said, VERSION)):
+        for packet in cut(MessageKind.ANSWER, print_prelogin(said, VERSION, federated=self._announced)):
             self._transport.send(packet)
         if both is None:
             raise Gone
@@ -125,16 +130,15 @@ class ClientConnection:
         )
 
     def _log_in(self, login: TdsLogin, answer: AnswerStream) -> SqlSession:
-        """Check the password, open the database, and answer what the connection is."""
+        """Check who the client is, open the database, and answer what the connection is."""
+        user = user_of(login, self._model, self._exchange, announced=self._announced)
         with self._model.lock:
-            if login.integrated or not self._model.logs_in(login.user, login.password):
-                raise ServerError(18456, f"Login failed for user '{login.user}'.", severity=14)
             try:
-                session = SqlSession(self._model, login.user, login.database, self._process, self._look)
+                session = SqlSession(self._model, user, login.database, self._process, self._look)
             except ServerError:
                 text = f'Cannot open database "{login.database}" requested by the login. The login failed.'
                 answer.error(ServerError(4060, text, severity=11))
-                raise ServerError(18456, f"Login failed for user '{login.user}'.", severity=14) from None
+                raise ServerError(18456, f"Login failed for user '{user}'.", severity=14) from None
         if not login.is_odbc:
             session.settings.text_size = _DEFAULT_TEXT_SIZE
         wished = max(login.packet_size, LEAST_SIZE) if login.packet_size else FIRST_SIZE
@@ -148,14 +152,25 @@ class ClientConnection:
         version = _STRICT_VERSION if self._strict else tokens.TDS_7_4
         answer.write(tokens.login_ack("Microsoft SQL Server", VERSION, version))
         answer.write(tokens.environment(4, str(size), str(self._size)))
-        if _UTF8_SUPPORT in login.features:
-            answer.write(tokens.features([(_UTF8_SUPPORT, b"\x01")]))
+        known = {FEDERATED_FEATURE: b"", _UTF8_SUPPORT: b"\x01"}
+        if common := [(one, data) for one, data in known.items() if one in login.features]:
+            answer.write(tokens.features(common))
         if login.read_only and self._options.read_only_route is not None:
             answer.write(tokens.routing(*self._options.read_only_route))
         answer.hold(Done.FINAL)
         answer.finish()
         self._size = size
         return session
+
+    def _exchange(self, challenge: bytes) -> bytes:
+        """Send a security message, and wait for the client's; python-tds sends it as a second LOGIN7."""
+        answer = self._answer()
+        answer.write(tokens.security(challenge))
+        answer.finish()
+        message = self._transport.message()
+        if message.kind not in {MessageKind.SECURITY, MessageKind.LOGIN}:
+            raise Gone
+        return message.body
 
     def _look(self) -> bool:
         """Say whether the client has sent an attention since its request."""

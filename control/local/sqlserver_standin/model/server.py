@@ -59,6 +59,8 @@ class ModelServer:
     """`EngineEdition`: 2 Standard, 3 Enterprise, 5 Azure SQL Database, 8 Managed Instance."""
     passwords: dict[str, str] = field(default_factory=dict)
     administrators: set[str] = field(default_factory=set)
+    tokens: dict[str, tuple[str, dt.datetime]] = field(default_factory=dict, repr=False)
+    """Whom a token is for, and when it expires."""
     databases: dict[str, ModelDatabase] = field(default_factory=dict)
     replica: uuid.UUID = _REPLICA
     """The replica of availability groups that this server is."""
@@ -87,6 +89,10 @@ class ModelServer:
         self.passwords[user.lower()] = password
         if administrator:
             self.administrators.add(user.lower())
+
+    def issue_token(self, token: str, user: str, *, seconds: float = 3600) -> None:
+        """Take a token as an identity provider's, for a user with a log-in."""
+        self.tokens[token] = (user, self.now + dt.timedelta(seconds=seconds))
 
     def grant(self, user: str, database: str, grant: Grant) -> None:
         """Let a user into a database."""

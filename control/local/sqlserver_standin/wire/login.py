@@ -15,6 +15,8 @@ _TEXTS = ("host", "user", "password", "program", "server", "extension", "library
 _READ_ONLY = 0x20  # of TypeFlags
 _EXTENDED = 0x10  # of OptionFlags3
 _INTEGRATED = 0x80  # of OptionFlags2
+FEDERATED_FEATURE = 0x02  # of FEATUREEXT: a token of an identity provider
+_SECURITY_TOKEN = 0x01  # its library: the token itself is in LOGIN7
 _ODBC = 0x02  # likewise: the settings of a session are those that ODBC defines
 
 
@@ -39,7 +41,9 @@ def read_prelogin(body: bytes) -> Mapping[int, bytes]:
     return options
 
 
-def print_prelogin(encryption: Encryption, version: tuple[int, int, int]) -> bytes:
+def print_prelogin(
+    encryption: Encryption, version: tuple[int, int, int], *, federated: bool = False
+) -> bytes:
     """Write the server's PRELOGIN; several results at a time (MARS) are not offered."""
     options = {
         _VERSION: struct.pack(">BBHH", *version, 0),
@@ -47,6 +51,7 @@ def print_prelogin(encryption: Encryption, version: tuple[int, int, int]) -> byt
         _INSTANCE: b"\x00",
         _THREAD: b"",
         _MARS: b"\x00",
+        **({_FEDERATED: b"\x01"} if federated else {}),
     }
     head, data = b"", b""
     for number, value in options.items():
@@ -71,6 +76,11 @@ def agreed(client: Encryption, server: Encryption) -> Encryption | None:
     return Encryption.REQUIRED if server is Encryption.REQUIRED else Encryption.ON
 
 
+def asks_for_token(options: Mapping[int, bytes]) -> bool:
+    """Return whether a client's PRELOGIN says that it will log in with a token."""
+    return options.get(_FEDERATED) == b"\x01"
+
+
 @dataclass(frozen=True, slots=True)
 class TdsLogin:
     """What a client logs in with."""
@@ -81,7 +91,9 @@ class TdsLogin:
     read_only: bool
     integrated: bool
     is_odbc: bool
-    features: Mapping[int, bytes]
+    features: Mapping[int, bytes] = field(repr=False)
+    security: bytes = field(default=b"", repr=False)
+    """The first of an exchange of security messages, of an integrated log-in."""
 
     @property
     def user(self) -> str:
@@ -117,6 +129,8 @@ def read_login(body: bytes) -> TdsLogin:
         coded = body[place : place + 2 * units]
         coded = unscrambled(coded) if name == "password" else coded
         texts[name] = coded.decode("utf-16-le", "surrogatepass")
+    reader.take(6)  # the client's network address
+    place, size_of_first = struct.unpack("<HH", reader.take(4))
     return TdsLogin(
         version=version,
         packet_size=size,
@@ -125,6 +139,7 @@ def read_login(body: bytes) -> TdsLogin:
         integrated=bool(second & _INTEGRATED),
         is_odbc=bool(second & _ODBC),
         features=_features(body, extension) if third & _EXTENDED else {},
+        security=body[place : place + size_of_first],
     )
 
 
@@ -135,6 +150,17 @@ def _features(body: bytes, extension: bytes) -> Mapping[int, bytes]:
     while (number := reader.byte()) != 0xFF:
         found[number] = reader.take(reader.unpack("I"))
     return MappingProxyType(found)
+
+
+def token_of(login: TdsLogin, *, announced: bool) -> str | None:
+    """Return the token of a log-in that has one; it repeats what both PRELOGINs said (3.3.5.5)."""
+    if FEDERATED_FEATURE not in login.features:
+        return None
+    reader = ByteReader(login.features[FEDERATED_FEATURE])
+    options = reader.byte()
+    if options >> 1 != _SECURITY_TOKEN or bool(options & 1) != announced:
+        raise protocol_error(f"the options of a token are {options:02x}")
+    return reader.take(reader.unpack("I")).decode("utf-16-le", "surrogatepass")
 
 
 def scrambled(coded: bytes) -> bytes:

@@ -32,6 +32,7 @@ class MessageKind(IntEnum):
     BULK = 7
     TRANSACTION = 14
     LOGIN = 16
+    SECURITY = 17
     PRELOGIN = 18
 
 

@@ -99,6 +99,11 @@ def features(acknowledged: Sequence[tuple[int, bytes]]) -> bytes:
     return b"\xae" + b"".join(each) + b"\xff"
 
 
+def security(message: bytes) -> bytes:
+    """Write SSPI: the server's turn in an exchange of security messages."""
+    return b"\xed" + struct.pack("<H", len(message)) + message
+
+
 def done(status: Done, rows: int = 0, command: int = 0) -> bytes:
     """Write DONE; the command is what the server calls a statement, 0 where it has no name for it."""
     return struct.pack("<BHHQ", 0xFD, status, command, rows)

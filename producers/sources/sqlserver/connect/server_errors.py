@@ -56,7 +56,8 @@ LOGIN_REFUSED = define(
     "sqlserver.login_refused",
     OperatorNeeded,
     "the server refuses the login (error {number})",
-    hint="correct database.user and database.password; the reason is in the server's error log",
+    hint="correct database.user and database.password, or driver.domain of an integrated login; the reason"
+    " is in the server's error log",
     connects=True,
 )
 VALUE_REFUSED = define(

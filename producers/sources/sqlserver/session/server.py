@@ -65,8 +65,8 @@ class SqlServerConnector:
 
     @property
     def user(self) -> str:
-        """Our login."""
-        return self._login.user
+        """Our login, as the server knows it."""
+        return self._login.account
 
     def connect(self) -> TdsSession:
         """Open a session with our options."""

@@ -1,6 +1,8 @@
 """The wire of SQL Server: TDS, from the first byte of a connection to the rows of an answer.
 
 login           the address of the server and our login; a session that is ready
+access_token    the token of a login: a file that is read again each time
+integrated_login  NTLM and Kerberos
 driver          python-tds, where it is called
 certificates    whether a certificate is the server's, and TLS over a socket
 session         one connection: a statement at a time, its answer as rows or as batches

@@ -7,6 +7,7 @@ the system's authorities, and compares names wrongly.  What it does within is do
 import os
 import socket
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from OpenSSL import SSL
@@ -14,7 +15,13 @@ from pytds import instance_browser_client, lcid, tds_base
 from pytds.tds_socket import _TdsSocket
 from pytds.tls import EncryptedSocket
 
-from wrackline.producers.sources.sqlserver.connect.server_errors import explain
+from wrackline.producers.sources.sqlserver.connect.quoting import identifier
+from wrackline.producers.sources.sqlserver.connect.server_errors import LOGIN_REFUSED, explain
+from wrackline.producers.sources.sqlserver.wire.access_token import (
+    TOKEN_UNPROTECTED,
+    read_token,
+    token_refusal,
+)
 from wrackline.producers.sources.sqlserver.wire.certificates import (
     NAME_DIFFERS,
     CertificateCheck,
@@ -22,10 +29,12 @@ from wrackline.producers.sources.sqlserver.wire.certificates import (
     reason_of,
     strict_stream,
 )
-from wrackline.producers.sources.sqlserver.wire.login import ServerLogin
+from wrackline.producers.sources.sqlserver.wire.integrated_login import IntegratedLogin
+from wrackline.producers.sources.sqlserver.wire.login import RefusedLoginError, ServerLogin
 from wrackline.producers.sources.sqlserver.wire.session import TdsTransport
 from wrackline.schemas.error_table import first_match
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.redaction import Redactor
 
 UNREACHABLE = define(
     "sqlserver.unreachable",
@@ -74,14 +83,6 @@ _FIX_ELSE: Final = (
 )
 
 
-class _RefusedError(Exception):
-    """A part of the way in that has its own error."""
-
-    def __init__(self, error: WracklineError) -> None:
-        super().__init__()
-        self.error = error
-
-
 class _Login(tds_base._TdsLogin):  # type: ignore[misc] # noqa: SLF001 - what the driver's `connect` fills in
     """A login whose packets are as large as they may be: TLS allows fewer bytes."""
 
@@ -98,6 +99,7 @@ class _Login(tds_base._TdsLogin):  # type: ignore[misc] # noqa: SLF001 - what th
 
 def log_in(where: ServerLogin, database: str, *, reads_only: bool) -> tuple[TdsTransport, int]:
     """Log in; return the connection and the size of its packets."""
+    where = _with_token(where)
     host, port = where.host, where.port
     check = _check(where, host)
     try:
@@ -105,17 +107,30 @@ def log_in(where: ServerLogin, database: str, *, reads_only: bool) -> tuple[TdsT
             port = _port_of(where, where.instance)
         for _ in range(_MOST_ROUTES):
             check = _check(where, host)
-            route, wire, size = _try(where, _login(where, host, database, reads_only=reads_only), port, check)
+            login = _login(where, host, port, database, reads_only=reads_only)
+            route, wire, size = _try(where, login, port, check)
             if route is None:
                 return wire, size
             wire.close()
             host, port = str(route["server"]), int(route["port"])
         error: WracklineError = _unreachable(where, host, port, "it sends us from server to server")
-    except _RefusedError as exc:
+    except RefusedLoginError as exc:
         error = exc.error
     except Exception as exc:  # noqa: BLE001 - the driver stumbles in many ways over what is not TDS
         error = _explained(exc, where, host, port, check.reason)
     raise error  # out here, without the driver's frames, which contain the password
+
+
+def _with_token(where: ServerLogin) -> ServerLogin:
+    """Put the token that the file has now where a password would be."""
+    if where.token_file is None:
+        return where
+    if where.encrypt == "false":
+        raise TOKEN_UNPROTECTED(setting="driver.encrypt", value=where.encrypt)
+    if where.trusts_any:
+        raise TOKEN_UNPROTECTED(setting="driver.trustServerCertificate", value="true")
+    token = read_token(where.token_file)
+    return replace(where, password=token, redactor=Redactor((token,)))
 
 
 def _check(where: ServerLogin, host: str) -> CertificateCheck:
@@ -132,16 +147,21 @@ def _port_of(where: ServerLogin, instance: str) -> int:
         asked = instance_browser_client.resolve_instance_port
         return int(asked(where.host, None, instance.upper(), where.login_s))
     except (tds_base.Error, RuntimeError, LookupError, ValueError):
-        raise _RefusedError(INSTANCE_UNKNOWN(host=where.host, instance=instance)) from None
+        raise RefusedLoginError(INSTANCE_UNKNOWN(host=where.host, instance=instance)) from None
 
 
-def _login(where: ServerLogin, host: str, database: str, *, reads_only: bool) -> _Login:
+def _login(where: ServerLogin, host: str, port: int, database: str, *, reads_only: bool) -> _Login:
     made = _Login()
     made.server_name = host
     made.client_host_name = socket.gethostname()[:128]
     made.library = "python-tds"
-    made.user_name = where.user
-    made.password = where.password.reveal()
+    if where.token_file is not None:
+        made.access_token = where.password.reveal()
+    elif where.scheme is not None:
+        made.auth = IntegratedLogin(where, where.scheme, host, port)
+    else:
+        made.user_name = where.user
+        made.password = where.password.reveal()
     made.app_name = where.application[:128]
     made.database = database
     made.client_lcid = lcid.LANGID_ENGLISH_US
@@ -165,7 +185,7 @@ def _try(
     try:
         login.tls_ctx = check.context()
     except SSL.Error:
-        raise _RefusedError(FILE_UNUSABLE(file=where.authorities)) from None
+        raise RefusedLoginError(FILE_UNUSABLE(file=where.authorities)) from None
     wire = socket.create_connection((login.server_name, port), where.login_s)
     try:
         _keep_alive(wire)
@@ -179,8 +199,7 @@ def _try(
             errors = [one for one in tds.main_session.messages if one["priv_msg_type"]]
             if not errors:
                 raise
-            refused = explain(errors[0]["msgno"], errors[0]["message"], "log us in")
-            raise _RefusedError(refused) from None
+            raise RefusedLoginError(_refusal(where, errors[0]["msgno"], errors[0]["message"])) from None
         inner = tds.sock
         if isinstance(inner, EncryptedSocket):
             inner = TlsStream(wire, inner._tls_conn)  # noqa: SLF001 - it reads on where the driver stops
@@ -188,6 +207,14 @@ def _try(
         wire.close()
         raise
     return route, inner, int(tds.main_session._writer.bufsize)  # noqa: SLF001 - what the server agreed to
+
+
+def _refusal(where: ServerLogin, number: int, words: str) -> WracklineError:
+    """Say what the server's first error means for this kind of login."""
+    refused = explain(number, where.redactor.clean(words), "log us in")
+    if where.token_file is None or refused.code != LOGIN_REFUSED.code:
+        return refused
+    return token_refusal(number, words, file=where.token_file, user=identifier(where.account))
 
 
 def _keep_alive(wire: socket.socket) -> None:

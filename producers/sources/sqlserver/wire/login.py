@@ -1,9 +1,10 @@
 """The address of a server and our login; `connect` returns a session that is ready for statements.
 
 python-tds logs in (`driver.py`), to `master`, and `USE` enters the database: so a database that starts, is
-restored or has gone gives its own error, where a login to it would only fail.  Two logins go to the database
-itself: to Azure SQL Database, which has no USE, and one that only reads, because a server decides by the
-database whether it sends such a client to a secondary.
+restored or has gone gives its own error, where a login to it would only fail.  Three logins go to the
+database itself: to Azure SQL Database, which has no USE; one that only reads, because a server decides by the
+database whether it sends such a client to a secondary; and one with a token, whose user may exist in its
+database only.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Final
 
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
-from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.redaction import Redactor, Secret
 from wrackline.schemas.settings.settings_registry import Values
 
@@ -39,6 +40,9 @@ class ServerLogin:
     user: str
     password: Secret
     application: str
+    token_file: str | None = None  # its token is sent, and no password
+    scheme: str | None = None  # of an integrated login: `integrated_login.py` has the words
+    domain: str | None = None  # of an integrated login
     instance: str | None = None  # its port is asked from the SQL Server Browser
     encrypt: str = "true"
     trusts_any: bool = False  # any certificate
@@ -58,6 +62,11 @@ class ServerLogin:
             port=settings.integer("database.port"),
             user=settings.text("database.user"),
             password=settings.secret("database.password") if given else Secret(""),
+            token_file=_named(settings, "driver.accessTokenFile"),
+            scheme=settings.text("driver.authenticationScheme")
+            if settings.flag("driver.integratedSecurity")
+            else None,
+            domain=_named(settings, "driver.domain"),
             application=f"{OURS} {settings.text('topic.prefix')}",
             instance=_named(settings, "database.instance"),
             encrypt=settings.text("driver.encrypt"),
@@ -71,13 +80,27 @@ class ServerLogin:
             redactor=settings.redactor,
         )
 
+    @property
+    def account(self) -> str:
+        """Our name as the server knows it."""
+        return self.user if self.domain is None else f"{self.domain}\\{self.user.partition('@')[0]}"
+
+
+class RefusedLoginError(Exception):
+    """A part of a login has failed with an error of ours, which was not raised where the password is."""
+
+    def __init__(self, error: WracklineError) -> None:
+        super().__init__()
+        self.error = error
+
 
 def connect(where: ServerLogin, *, database: str = MASTER, intent_read_only: bool = False) -> TdsSession:
     """Open a session in a database; each statement is its own transaction."""
-    made = _logged_in(where, database if intent_read_only else MASTER, reads_only=intent_read_only)
+    direct = intent_read_only or where.token_file is not None
+    made = _logged_in(where, database if direct else MASTER, reads_only=intent_read_only)
     try:
         ((edition,),) = made.values(_FIRST, _DOING)
-        if database == MASTER or intent_read_only:
+        if database == MASTER or direct:
             return made
         if edition != _NO_USE:
             made.execute(f"USE {identifier(database)};", _DOING)

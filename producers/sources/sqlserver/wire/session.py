@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Protocol
 
-from wrackline.producers.sources.sqlserver.connect.server_errors import SERVER_LOST, explain
+from wrackline.producers.sources.sqlserver.connect.server_errors import LOGIN_REFUSED, SERVER_LOST, explain
 from wrackline.producers.sources.sqlserver.rows.cell_values import value_of
 from wrackline.producers.sources.sqlserver.wire.messages import (
     ATTENTION,
@@ -232,9 +232,17 @@ class TdsSession:
         if self._rest():
             raise StatementCancelledError
         if course.failure is not None:
-            raise explain(course.failure.number, course.failure.words, doing)
+            raise self._failed(course.failure, doing)
         if course.end.status & FAILED:
             raise SERVER_LOST(doing=doing, reason="it failed, and no reason came")
+
+    def _failed(self, failure: ServerMessage, doing: str) -> WracklineError:
+        """Say what an error means; a server may want a new login, because the token of ours has expired."""
+        error = explain(failure.number, failure.words, doing)
+        if error.code != LOGIN_REFUSED.code:
+            return error
+        self.close()
+        return SERVER_LOST(doing=doing, reason=f"it wants a new login (error {failure.number})")
 
     def _token(self, found: TdsToken, course: _Course) -> Iterator[TdsBatch | StatementEnd]:
         if course.shown and (found.number == COLUMNS or found.number in DONES):

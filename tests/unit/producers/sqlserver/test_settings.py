@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from wrackline.producers.sources.sqlserver.config import SETTINGS
+from wrackline.producers.sources.sqlserver.wire.login import ServerLogin
 from wrackline.schemas.settings.declared.core_settings import CORE
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.settings_registry import CheckedSettings, SettingsRegistry
@@ -93,3 +94,51 @@ def test_a_setting_of_debezium_for_a_function_is_named() -> None:
 def test_by_default_the_server_must_prove_its_identity() -> None:
     defaults = {one.name: one.default for one in SETTINGS.settings}
     assert (defaults["driver.encrypt"], defaults["driver.trustServerCertificate"]) == ("true", "false")
+
+
+OF_A_DOMAIN = {"driver.integratedSecurity": "true", "driver.domain": "CORP"}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, (None, None, None, "sa")),
+        ({"driver.accessTokenFile": "/run/token"}, ("/run/token", None, None, "sa")),
+        (OF_A_DOMAIN, (None, "JavaKerberos", "CORP", "CORP\\sa")),
+        ({**OF_A_DOMAIN, "driver.authenticationScheme": "ntlm"}, (None, "NTLM", "CORP", "CORP\\sa")),
+        ({"driver.integratedSecurity": "false"}, (None, None, None, "sa")),
+    ],
+)
+def test_a_login_is_one_of_four_kinds(given: Mapping[str, str], expected: tuple[str | None, ...]) -> None:
+    kept = {name: value for name, value in DEBEZIUM.items() if name != "database.password"}
+    read = reading({**(kept if "driver.accessTokenFile" in given else DEBEZIUM), **given})
+    assert read.values is not None, read.problems
+    login = ServerLogin.of_settings(read.values)
+    assert (login.token_file, login.scheme, login.domain, login.account) == expected
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"driver.accessTokenFile": "/run/token"},  # beside a password
+        {"driver.accessTokenFile": "/run/token", "driver.integratedSecurity": "true"},
+        {"driver.accessToken": "eyJ0eXAi.ours"},
+        {"driver.authenticationScheme": "NTLM"},
+        {"driver.domain": "CORP"},
+        {**OF_A_DOMAIN, "driver.domain": "CORP\\sa"},
+        {**OF_A_DOMAIN, "driver.authenticationScheme": "NativeAuthentication"},
+    ],
+)
+def test_two_kinds_of_login_at_once_are_refused(more: Mapping[str, str]) -> None:
+    read = reading({**DEBEZIUM, **more})
+    assert read.values is None
+    assert "eyJ0eXAi" not in str(read.problems)
+
+
+def test_a_token_that_is_written_as_a_setting_is_shown_nowhere() -> None:
+    registry = SettingsRegistry(CORE, SETTINGS)
+    given = {**DEBEZIUM, "driver.accessToken": "eyJ0eXAi.ours", "driver.accessTokenFile": "eyJ0eXAi.ours"}
+    resolver = Resolver(Allowed(folders=(Path("/run"),)), {})
+    shown = (registry.shown(given), registry.validate("sqlserver", given, resolver))
+    assert "eyJ0eXAi" not in repr(shown)
+    assert "eyJ0eXAi" not in str(registry.read(given, resolver).problems)

@@ -1,0 +1,58 @@
+"""Who a client is: by a password, a token, or an exchange of security messages ([MS-TDS] 3.3.5.5, 3.3.5.6).
+
+The exchange has the shape of NTLM, a name, a challenge and a response, and is not NTLM: it shows that the
+messages travel, and not that a mechanism is right.
+"""
+
+import hashlib
+import hmac
+import os
+from collections.abc import Callable
+from typing import NoReturn
+
+from wrackline.control.local.sqlserver_standin.model.server import ModelServer
+from wrackline.control.local.sqlserver_standin.wire.login import TdsLogin, token_of
+from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
+
+_NAMELESS = "<token-identified principal>"  # as a server writes it
+
+
+def user_of(
+    login: TdsLogin, model: ModelServer, exchange: Callable[[bytes], bytes], *, announced: bool
+) -> str:
+    """Return the client's user; `exchange` sends a message and waits for the client's."""
+    token = token_of(login, announced=announced)
+    if token is not None:
+        return _of_token(model, token)
+    if login.integrated:
+        return _of_exchange(model, login.security, exchange)
+    if not model.logs_in(login.user, login.password):
+        _refuse(f"'{login.user}'.")
+    return login.user
+
+
+def response_to(challenge: bytes, password: str) -> bytes:
+    """Return what a client with this password answers."""
+    return hmac.digest(password.encode(), challenge, hashlib.sha256)
+
+
+def _of_token(model: ModelServer, token: str) -> str:
+    if token not in model.tokens:
+        _refuse(f"'{_NAMELESS}'.")
+    user, expires = model.tokens[token]
+    if model.now >= expires:
+        _refuse(f"'{_NAMELESS}'. Token is expired.", state=233)
+    return user
+
+
+def _of_exchange(model: ModelServer, first: bytes, exchange: Callable[[bytes], bytes]) -> str:
+    user, challenge = first.decode(), os.urandom(16)
+    response = exchange(challenge)
+    password = model.passwords.get(user.lower())
+    if password is None or not hmac.compare_digest(response, response_to(challenge, password)):
+        _refuse(f"'{user}'.")
+    return user
+
+
+def _refuse(whom: str, *, state: int = 1) -> NoReturn:
+    raise ServerError(18456, f"Login failed for user {whom}", severity=14, state=state)
