@@ -203,7 +203,8 @@ class WorkerViews:
         return found
 
     def follow_all(self) -> None:
-        """Follow the boards of all pipelines that exist, and of no others."""
+        """Follow the boards of all pipelines that exist, and of no others; forget old outcomes of letters."""
+        self.letters.forget_old()
         names = self._pipelines.names()
         for name in names:
             try:

@@ -6,9 +6,14 @@ from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from tests.unit.corpus.worker import GOOD
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.letters import letter_desk
+from wrackline.control.runtime.letters.letter_desk import LetterState
 from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews
 from wrackline.producers.connect.child import Begin
@@ -91,6 +96,19 @@ def test_a_slow_read_of_one_pipelines_settings_keeps_no_page_of_another_waiting(
     pipelines.versions["fast"] = 2
     views.follow_all()
     assert boards.followed == ["fast", "slow", "fast"], "new settings may lead to another Kafka"
+
+
+def test_an_old_outcome_of_letters_is_forgotten_though_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipelines = Pipelines()
+    pipelines.versions.clear()
+    notifier = Notifier(lambda: False, lambda *_: None, str)
+    views = WorkerViews(pipelines, cast("BoardFollower", Boards()), begins, begins, notifier)
+    views.letters._states["shop"] = LetterState(at_ms=now_ms(), outcome={})
+    views.follow_all()
+    assert views.letters._states, "a few minutes are not over"
+    monkeypatch.setattr(letter_desk, "_KEPT_S", -1)
+    views.follow_all()
+    assert not views.letters._states
 
 
 def test_the_maps_of_columns_that_a_half_has_written_are_seen() -> None:
