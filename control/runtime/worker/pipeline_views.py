@@ -205,6 +205,7 @@ class WorkerViews:
     def follow_all(self) -> None:
         """Follow the boards of all pipelines that exist, and of no others; forget old outcomes of letters."""
         self.letters.forget_old()
+        known = set(self._followed)  # first: a page may open a pipeline that is made while this passes
         names = self._pipelines.names()
         for name in names:
             try:
@@ -214,7 +215,7 @@ class WorkerViews:
             except Exception as error:  # noqa: BLE001 - else one pipeline would stop all others
                 _LOG.warning("%s can't be followed now: %s", name, type(error).__name__)
         with self._lock:
-            for name in self._followed.keys() - set(names):
+            for name in known - set(names):
                 self._leave_lines(self._followed.pop(name))
                 self._histories.pop(name, None)
                 self._slos.pop(name, None)

@@ -98,6 +98,32 @@ def test_a_slow_read_of_one_pipelines_settings_keeps_no_page_of_another_waiting(
     assert boards.followed == ["fast", "slow", "fast"], "new settings may lead to another Kafka"
 
 
+def test_a_pipeline_that_is_made_and_opened_during_a_pass_stays_followed() -> None:
+    pipelines, boards = Pipelines(), Boards()
+    del pipelines.versions["fast"]
+    views = WorkerViews(
+        pipelines,
+        cast("BoardFollower", boards),
+        begins,
+        begins,
+        Notifier(lambda: False, lambda *_: None, str),
+    )
+    following = Thread(target=views.follow_all)
+    following.start()
+    try:
+        assert pipelines.asked.wait(60)
+        pipelines.versions["fast"] = 1
+        with views.board("fast"):
+            pass
+    finally:
+        pipelines.answers.set()
+        following.join(60)
+    assert boards.followed == ["fast", "slow"]
+    del pipelines.versions["fast"]
+    views.follow_all()
+    assert boards.followed == ["slow"], "it is gone"
+
+
 def test_an_old_outcome_of_letters_is_forgotten_though_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     pipelines = Pipelines()
     pipelines.versions.clear()
