@@ -70,6 +70,7 @@ class Followed(NamedTuple):
     logs: str | None = None  # the topic of its lines
     notices: NoticeSettings | None = None
     slo: SloTerms | None = None
+    brokers: str = ""  # the addresses of its Kafka
 
 
 class BoardView(NamedTuple):
@@ -182,7 +183,9 @@ class WorkerViews:
 
     def brokers(self, name: str) -> str:
         """Return the addresses of a pipeline's Kafka."""
-        return self._good(name).text("kafka.bootstrap.servers")
+        if name not in self._pipelines.names():
+            raise NO_CONNECTOR(name=shown_name(name))
+        return self._follow(name).brokers
 
     def events(self, name: str, question: EventQuestion) -> EventLook:
         """Read some of a table's events from Kafka."""
@@ -273,6 +276,7 @@ class WorkerViews:
                     lines,
                     NoticeSettings.of(values),
                     SloTerms.of(values),
+                    values.text("kafka.bootstrap.servers"),
                 )
                 if lines is not None:
                     client = Client(values.below("kafka."), values.integer("max.row.bytes"))

@@ -17,6 +17,7 @@ from wrackline.control.runtime.letters.letter_desk import LetterState
 from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews
 from wrackline.producers.connect.child import Begin
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import BoardKey, Half, HalfBoard
 from wrackline.schemas.kafka.column_maps import ColumnMap, ColumnStep
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
@@ -50,6 +51,7 @@ class Pipelines:
 
     def __init__(self) -> None:
         self.asked, self.answers = Event(), Event()
+        self.checked: list[str] = []
         self.versions = {"slow": 1, "fast": 1}
 
     def names(self) -> Sequence[str]:
@@ -62,6 +64,7 @@ class Pipelines:
         if name == "slow":
             self.asked.set()
             assert self.answers.wait(60)
+        self.checked.append(name)
         given = {**GOOD, "name": name, "logs.topic": "off"}
         return check(given, Installed(), Resolver(Allowed(), {}))
 
@@ -122,6 +125,16 @@ def test_a_pipeline_that_is_made_and_opened_during_a_pass_stays_followed() -> No
     del pipelines.versions["fast"]
     views.follow_all()
     assert boards.followed == ["slow"], "it is gone"
+
+
+def test_the_address_of_a_pipelines_kafka_is_known_without_another_check_of_its_settings() -> None:
+    pipelines = Pipelines()
+    notifier = Notifier(lambda: False, lambda *_: None, str)
+    views = WorkerViews(pipelines, cast("BoardFollower", Boards()), begins, begins, notifier)
+    assert [views.brokers("fast") for _ in range(3)] == ["broker1:9092"] * 3
+    assert pipelines.checked == ["fast"]
+    with pytest.raises(WracklineError, match=r"rest\.no_connector"):
+        views.brokers("nobody")
 
 
 def test_an_old_outcome_of_letters_is_forgotten_though_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
