@@ -44,7 +44,8 @@ _AT_ONCE: Final = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.M
 
 _TOPICS: Final = '"topics":'
 _FAULTS: Final = re.compile(r'"(?:txretries|disconnects)": *([0-9]+)')
-_MADE_AT: Final = re.compile(r'"ts": *([0-9]+)')  # microseconds of the clock that only runs forward
+# microseconds of the clock that only runs forward; on macOS of the day's clock, and there none are good
+_MADE_AT: Final = re.compile(r'"ts": *([0-9]+)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ class Transactor:
         """
         if self.commit_seconds >= self._slow:
             deadline = self._clock() + _STATISTICS
-            while self._watch.faults_at < self._ended and not self._watch.disturbed:
+            while not (self._ended <= self._watch.faults_at <= self._clock() or self._watch.disturbed):
                 if self._clock() > deadline:
                     return True
                 self._producer.poll(_ROOM)

@@ -264,10 +264,12 @@ class _Reader:
         return topic in self._read
 
     def _run(self) -> None:
-        consumer = Consumer(self._settings)
+        consumer: Consumer | None = None
         assigned: frozenset[_Wanted] = frozenset()
         while not self.ending.is_set():
             try:
+                if consumer is None:  # a file that its settings name may be away for a moment
+                    consumer = Consumer(self._settings)
                 if (wanted := self.wanted) != assigned:
                     old, new = assigned - wanted, wanted - assigned
                     self._read -= {one.topic for one in old | new}
@@ -279,7 +281,8 @@ class _Reader:
             except KafkaException as error:
                 _LOG.debug("the boards can't be read: %s", error.args[0].code())
                 self.ending.wait(_POLL_S)
-        consumer.close()
+        if consumer is not None:
+            consumer.close()
 
     def _take(self, message: Message) -> None:
         error, topic = message.error(), message.topic() or ""

@@ -15,9 +15,17 @@ from typing import Any, Final
 from wrackline.control.runtime.ground.plain_json import plain_values
 from wrackline.producers.connect.child import Begin, Child, ChildReport
 from wrackline.producers.connect.lifeline import Lifeline
-from wrackline.schemas.errors import WracklineError, error_of
+from wrackline.schemas.errors import Transient, WracklineError, define, error_of
 
 _LOOK: Final = 1.0
+
+NO_PROCESS = define(
+    "worker.no_process",
+    Transient,
+    "the worker could not start a process for this: {why}",
+    hint="check whether the machine has processes, file descriptors and memory left: ulimit -u -n; free -m;"
+    " then ask again",
+)
 
 
 def ask_child(
@@ -25,7 +33,10 @@ def ask_child(
 ) -> Any:  # noqa: ANN401 - as it was told
     """Return the answer; raise what `late` or `ended` make, if the time or the process is over before."""
     until = time.monotonic() + patience
-    child = Child(begin)
+    try:
+        child = Child(begin)
+    except (OSError, EOFError) as error:  # EOFError: the nursery has just ended, and is started again
+        raise NO_PROCESS(why=type(error).__name__) from error
     try:
         with selectors.DefaultSelector() as selector:
             for descriptor in child.descriptors:

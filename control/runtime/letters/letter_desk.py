@@ -1,7 +1,7 @@
 """A worker's desk for letters: one piece of work at a time, and what came of the newest of each pipeline.
 
 In: how a child that works is started.  Out: the outcome, at once as far as it is known: no page waits for a
-target.  An outcome has values of rows, so it is forgotten after a few minutes.
+target.  An outcome has values of rows, so it is forgotten after a few minutes, though nobody asks for it.
 """
 
 from collections.abc import Callable, Mapping
@@ -64,12 +64,17 @@ class LetterDesk:
 
     def state(self, name: str) -> LetterState:
         """Return what is known of a pipeline's letters."""
+        self.forget_old()
+        with self._lock:
+            return self._states.get(name, LetterState())
+
+    def forget_old(self) -> None:
+        """Forget what is old; it must be called now and then."""
         with self._lock:
             oldest = now_ms() - _KEPT_S * 1000
             self._states = {
                 one: state for one, state in self._states.items() if state.doing or state.at_ms > oldest
             }
-            return self._states.get(name, LetterState())
 
     def begin(self, name: str, work: LetterWork, by: str) -> Future[None]:
         """Begin; the future ends with the work, and `state` has what came of it."""

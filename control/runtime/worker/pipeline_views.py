@@ -70,6 +70,7 @@ class Followed(NamedTuple):
     logs: str | None = None  # the topic of its lines
     notices: NoticeSettings | None = None
     slo: SloTerms | None = None
+    brokers: str = ""  # the addresses of its Kafka
 
 
 class BoardView(NamedTuple):
@@ -182,7 +183,9 @@ class WorkerViews:
 
     def brokers(self, name: str) -> str:
         """Return the addresses of a pipeline's Kafka."""
-        return self._good(name).text("kafka.bootstrap.servers")
+        if name not in self._pipelines.names():
+            raise NO_CONNECTOR(name=shown_name(name))
+        return self._follow(name).brokers
 
     def events(self, name: str, question: EventQuestion) -> EventLook:
         """Read some of a table's events from Kafka."""
@@ -203,7 +206,9 @@ class WorkerViews:
         return found
 
     def follow_all(self) -> None:
-        """Follow the boards of all pipelines that exist, and of no others."""
+        """Follow the boards of all pipelines that exist, and of no others; forget old outcomes of letters."""
+        self.letters.forget_old()
+        known = set(self._followed)  # first: a page may open a pipeline that is made while this passes
         names = self._pipelines.names()
         for name in names:
             try:
@@ -213,7 +218,7 @@ class WorkerViews:
             except Exception as error:  # noqa: BLE001 - else one pipeline would stop all others
                 _LOG.warning("%s can't be followed now: %s", name, type(error).__name__)
         with self._lock:
-            for name in self._followed.keys() - set(names):
+            for name in known - set(names):
                 self._leave_lines(self._followed.pop(name))
                 self._histories.pop(name, None)
                 self._slos.pop(name, None)
@@ -271,6 +276,7 @@ class WorkerViews:
                     lines,
                     NoticeSettings.of(values),
                     SloTerms.of(values),
+                    values.text("kafka.bootstrap.servers"),
                 )
                 if lines is not None:
                     client = Client(values.below("kafka."), values.integer("max.row.bytes"))

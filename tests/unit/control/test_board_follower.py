@@ -2,12 +2,19 @@
 
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
+from queue import Queue
+from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, KafkaException
 
+from tests.fixtures.certificates import issue
+from wrackline.control.runtime.board import board_follower
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
 from wrackline.control.runtime.ground.times import ClockSteps
+from wrackline.producers.kafka.client import Client
 from wrackline.schemas.kafka.board_records import Board, BoardKey, Document, Half, HalfBoard, encode
 from wrackline.schemas.kafka.column_maps import ColumnMap
 from wrackline.schemas.kafka.past.error_days import ErrorCount, ErrorDay
@@ -95,3 +102,27 @@ def test_a_history_begins_again_where_the_clock_was_set_back() -> None:
     assert [one.at_ms for one in history.minutes()] == [100_000_000, 100_060_000, 100_120_000]
     history.add(summarise(halves, 1_000_000))
     assert [one.at_ms for one in history.samples()] == [1_000_000]
+
+
+def test_a_kafka_whose_authority_is_away_for_a_moment_is_followed_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: Queue[str] = Queue()
+
+    def consumer(settings: Any) -> Consumer:
+        try:
+            made = Consumer(settings)
+        except KafkaException:
+            tries.put("no file")
+            raise
+        tries.put("made")
+        return made
+
+    monkeypatch.setattr(board_follower, "Consumer", consumer)
+    kafka = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "ssl"}
+    client = Client({**kafka, "ssl.ca.location": str(tmp_path / "ca.crt")}, 1_000)
+    with closing(BoardFollower()) as boards:
+        boards.follow_lines("lines", client)
+        assert tries.get(timeout=30) == "no file"
+        issue("authority", authority=True).write(tmp_path, "ca")
+        assert "made" in iter(lambda: tries.get(timeout=30), None)

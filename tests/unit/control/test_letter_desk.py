@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+from multiprocessing.connection import Connection
 from threading import Event
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from wrackline.control.runtime.letters import letter_desk
 from wrackline.control.runtime.letters.letter_desk import LetterDesk
 from wrackline.control.runtime.letters.letter_work import LetterVerb, LetterWork, work_on_settings
+from wrackline.producers.connect.child import RunningProcess
 from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.producers.connect.nursery import Nursery
 from wrackline.schemas.errors import Transient
@@ -66,6 +68,18 @@ def test_a_process_that_dies_is_an_error_and_leaves_the_desk_free(nursery: Nurse
     assert (error["code"], "-9" in error["sentence"]) == ("letters.not_done", True)
     desk.begin("shop", LOOK, "").result(30)
     assert desk.state("shop").error is None
+
+
+@pytest.mark.parametrize("why", [OSError, EOFError])
+def test_a_process_that_can_not_be_started_is_an_error_that_says_what_to_do(why: type[Exception]) -> None:
+    def begin(line: socket.socket, printed: Connection) -> RunningProcess:
+        raise why(line, printed)
+
+    desk = LetterDesk(lambda _name, _work: begin)
+    desk.begin("shop", LOOK, "").result(30)
+    error = desk.state("shop").error or {}
+    assert (error["code"], "ulimit" in error["hint"]) == ("worker.no_process", True)
+    assert why.__name__ in error["sentence"]
 
 
 def test_a_pipeline_without_a_target_says_so(nursery: Nursery) -> None:

@@ -6,12 +6,18 @@ from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from tests.unit.corpus.worker import GOOD
 from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.letters import letter_desk
+from wrackline.control.runtime.letters.letter_desk import LetterState
 from wrackline.control.runtime.notices.notifier import Notifier
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews
 from wrackline.producers.connect.child import Begin
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import BoardKey, Half, HalfBoard
 from wrackline.schemas.kafka.column_maps import ColumnMap, ColumnStep
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
@@ -45,6 +51,7 @@ class Pipelines:
 
     def __init__(self) -> None:
         self.asked, self.answers = Event(), Event()
+        self.checked: list[str] = []
         self.versions = {"slow": 1, "fast": 1}
 
     def names(self) -> Sequence[str]:
@@ -57,6 +64,7 @@ class Pipelines:
         if name == "slow":
             self.asked.set()
             assert self.answers.wait(60)
+        self.checked.append(name)
         given = {**GOOD, "name": name, "logs.topic": "off"}
         return check(given, Installed(), Resolver(Allowed(), {}))
 
@@ -91,6 +99,55 @@ def test_a_slow_read_of_one_pipelines_settings_keeps_no_page_of_another_waiting(
     pipelines.versions["fast"] = 2
     views.follow_all()
     assert boards.followed == ["fast", "slow", "fast"], "new settings may lead to another Kafka"
+
+
+def test_a_pipeline_that_is_made_and_opened_during_a_pass_stays_followed() -> None:
+    pipelines, boards = Pipelines(), Boards()
+    del pipelines.versions["fast"]
+    views = WorkerViews(
+        pipelines,
+        cast("BoardFollower", boards),
+        begins,
+        begins,
+        Notifier(lambda: False, lambda *_: None, str),
+    )
+    following = Thread(target=views.follow_all)
+    following.start()
+    try:
+        assert pipelines.asked.wait(60)
+        pipelines.versions["fast"] = 1
+        with views.board("fast"):
+            pass
+    finally:
+        pipelines.answers.set()
+        following.join(60)
+    assert boards.followed == ["fast", "slow"]
+    del pipelines.versions["fast"]
+    views.follow_all()
+    assert boards.followed == ["slow"], "it is gone"
+
+
+def test_the_address_of_a_pipelines_kafka_is_known_without_another_check_of_its_settings() -> None:
+    pipelines = Pipelines()
+    notifier = Notifier(lambda: False, lambda *_: None, str)
+    views = WorkerViews(pipelines, cast("BoardFollower", Boards()), begins, begins, notifier)
+    assert [views.brokers("fast") for _ in range(3)] == ["broker1:9092"] * 3
+    assert pipelines.checked == ["fast"]
+    with pytest.raises(WracklineError, match=r"rest\.no_connector"):
+        views.brokers("nobody")
+
+
+def test_an_old_outcome_of_letters_is_forgotten_though_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipelines = Pipelines()
+    pipelines.versions.clear()
+    notifier = Notifier(lambda: False, lambda *_: None, str)
+    views = WorkerViews(pipelines, cast("BoardFollower", Boards()), begins, begins, notifier)
+    views.letters._states["shop"] = LetterState(at_ms=now_ms(), outcome={})
+    views.follow_all()
+    assert views.letters._states, "a few minutes are not over"
+    monkeypatch.setattr(letter_desk, "_KEPT_S", -1)
+    views.follow_all()
+    assert not views.letters._states
 
 
 def test_the_maps_of_columns_that_a_half_has_written_are_seen() -> None:

@@ -1,5 +1,7 @@
 """Looks at a pipeline by REST: one at a time, bounded, and no other path waits for them."""
 
+import asyncio
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
@@ -17,7 +19,7 @@ from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.services.status import PipelineStatus
 from wrackline.control.runtime.slo.slo_report import SloReport
-from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.errors import OperatorNeeded, Transient
 
 MANY = 8
 AWAY = OperatorNeeded("test.away", "it is away", "fetch it")
@@ -177,6 +179,39 @@ def test_no_more_than_some_are_looked_at_at_once(
     assert sorted(made.begun) == ["a", "b", "c", "d"]
     monkeypatch.setattr(answer_cache, "_WAITING", 0)
     assert ask("/connectors/shop/lag")[1]["code"] == "rest.busy", "a client that waits takes a connection"
+
+
+class RowValues:
+    """An answer that has values of rows."""
+
+
+@pytest.mark.parametrize("longest", [0, 0.01])
+def test_an_answer_leaves_the_memory_after_its_time_though_nobody_asks_again(longest: float) -> None:
+    async def ask() -> None:
+        answers, gone = AnswerCache(longest=longest), asyncio.Event()
+        weakref.finalize(await answers.answer("q", RowValues, 0), gone.set)
+        await asyncio.wait_for(gone.wait(), 20)
+
+    asyncio.run(ask())
+
+
+def test_an_answer_that_comes_too_late_leaves_the_memory_as_well() -> None:
+    async def ask() -> None:
+        answers, may_end, gone = AnswerCache(patience=0, longest=0), Event(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def look() -> RowValues:
+            assert may_end.wait(60)
+            found = RowValues()
+            weakref.finalize(found, loop.call_soon_threadsafe, gone.set)
+            return found
+
+        with pytest.raises(Transient, match=r"rest\.still_looking"):
+            await answers.answer("q", look, 0)
+        may_end.set()
+        await asyncio.wait_for(gone.wait(), 20)
+
+    asyncio.run(ask())
 
 
 def test_a_pipeline_that_is_not_there_is_not_looked_at(made: Looks, ask: Asking) -> None:

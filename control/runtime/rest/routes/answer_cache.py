@@ -2,7 +2,8 @@
 
 In: a question with a name, and how old its answer may be.  Out: the answer, or an error when it takes too
 long; then the question continues, and a later caller gets its answer.  So few threads wait for Kafka and
-databases, and none of the threads that answer other paths.  Further callers must try again later.
+databases, and none of the threads that answer other paths.  Further callers must try again later.  An answer
+may have values of rows: the event loop forgets it after its time, and an error at once, though nobody asks.
 
 `SlowReads` has as few threads, for questions whose answer must contain what was written before: it asks each.
 """
@@ -112,16 +113,20 @@ class AnswerCache:
         under_way = sum(one.ended is None for one in self._questions.values())
         if under_way >= AT_ONCE:
             raise _busy()
+        made = self._questions[name] = _Question(background.start_call(ask, "rest-look"))
+        # through the loop: a future keeps its own callbacks, and with them what they know
+        asyncio.wrap_future(made.future).add_done_callback(lambda answer: self._keep(made, answer))
+        return made
+
+    def _keep(self, question: _Question, answer: asyncio.Future[Any]) -> None:
+        """Keep an answer for its time; its callers have it, even if it is forgotten at once."""
+        question.ended = self._clock()
+        answer.get_loop().call_later(0.0 if answer.exception() else self._longest, self._forget_old)
+
+    def _forget_old(self) -> None:
         self._questions = {
             one: kept for one, kept in self._questions.items() if self._good(kept, self._longest)
         }
-        made = self._questions[name] = _Question(background.start_call(ask, "rest-look"))
-
-        def ended(_: Future[Any]) -> None:
-            made.ended = self._clock()
-
-        made.future.add_done_callback(ended)
-        return made
 
     def _good(self, question: _Question, fresh: float) -> bool:
         """Whether it is under way, or has an answer that is not too old; an error is not kept."""
