@@ -51,11 +51,13 @@ class IntegratedLogin:
 
     def create_packet(self) -> bytes:
         """Return the first message."""
-        return self._having_code(lambda: self._begun().create_packet())
+        first: bytes = self._having_code(lambda: self._begun().create_packet())
+        return first
 
     def handle_next(self, packet: bytes) -> bytes | None:
         """Return the message that answers the server's, if one does."""
-        return self._having_code(lambda: self._begun().handle_next(packet))
+        answer: bytes | None = self._having_code(lambda: self._begun().handle_next(packet))
+        return answer
 
     def close(self) -> None:
         """End the exchange."""
