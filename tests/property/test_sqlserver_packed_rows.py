@@ -5,12 +5,15 @@ The measure is plain Python: each cell is an object, `cell_values.py` reads it, 
 
 from array import array
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fixtures.plain_build import PlainBuild
+from tests.fuzz.sqlserver_rows import WIRE_TOKENS, packed
+from tests.fuzz.targets import hold
 from tests.property.test_sqlserver_token_reader import PIECES, Written, batches, columns_of, written
 from wrackline.control.local.sqlserver_standin.wire import tokens
 from wrackline.control.local.sqlserver_standin.wire.sql_types import sql_type
@@ -31,13 +34,11 @@ from wrackline.schemas.events.projection import Projection, project_all
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 
 Row = tuple[bytes | None, ...]
+CELLS = st.none() | st.sampled_from((1, 2, 3, 4, 5, 8, 9, 10)).flatmap(
+    lambda size: st.binary(min_size=size, max_size=size)
+)
 HEADER = b"\x00" + (259).to_bytes(4, "big")
 UNFIT = b"sqlserver.value_unfit"
-
-
-def packed(cells: Row) -> bytes:
-    """Pack a row cell by cell."""
-    return b"".join(b"\xff" * 4 if one is None else len(one).to_bytes(4, "little") + one for one in cells)
 
 
 def pack(body: bytes, size: int, pieces: Sequence[int], at_once: int, first: int) -> list[bytes]:
@@ -144,6 +145,25 @@ def test_rows_of_every_type_are_written_as_their_values_are(
     assert plain_build.call(decoded, *given) == found
 
 
+@given(
+    types=st.lists(
+        st.tuples(st.integers(0, len(WIRE_TOKENS) - 2), st.binary(min_size=3)), min_size=1, max_size=4
+    ),
+    options=st.integers(0, 7),
+    data=st.data(),
+)
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_cells_of_any_bytes_are_refused_or_written_as_their_values_are(
+    plain_build: PlainBuild, types: list[tuple[int, bytes]], options: int, data: st.DataObject
+) -> None:
+    declared = b"".join(bytes([number]) + rest[:3] for number, rest in types)
+    rows = [packed([data.draw(CELLS) for _ in types]) for _ in range(2)]
+    size = len(rows[0]).to_bytes(2, "little")
+    given = bytes([len(types) - 1, options]) + declared + data.draw(st.binary(min_size=2, max_size=2)) + size
+    for call in (hold, partial(plain_build.call, hold)):
+        call("sqlserver-rows", given + b"".join(rows))
+
+
 @pytest.mark.parametrize("length", [0, 1, 8001, 300_000, 1_500_000])
 @pytest.mark.parametrize("size", [512, 32767])
 def test_long_values_that_come_over_many_packets_are_packed(length: int, size: int) -> None:
@@ -154,7 +174,7 @@ def test_long_values_that_come_over_many_packets_are_packed(length: int, size: i
     assert pack(body, size, [5000], 2, 0) == [packed(row)] * 3
 
 
-@pytest.mark.parametrize("place", [(0, 5), (4, 1), (-1, 2), (2**31 - 1, 4), (1, 2**31 - 1)])
+@pytest.mark.parametrize("place", [(0, 5), (4, 1), (-1, 2), (2**31 - 1, 4), (1, 2**31 - 1), (0, -2)])
 def test_a_cell_outside_of_its_batch_is_not_packed(place: tuple[int, int]) -> None:
     columns = [ShownColumn(name, sql_type("varbinary(8)")) for name in "ab"]
     batch = TdsBatch(columns, bytearray(4), array("i", [0, 4, *place]), 1, 0)  # type: ignore[arg-type] # only counted

@@ -5,7 +5,8 @@ that `schemas/events/envelope.py` promises for the column's kind.  Log and chunk
 give the same bytes.  `cell_values.py` reads the same values in plain Python, and is the measure of this.
 
 A value that the kind can't hold (half of a surrogate pair) raises `Unfit`: it is never written as null or as
-a similar value.
+a similar value.  So does a moment that no server stores: a 24th hour, the year 10000.  `rows.py` has compared
+the size of a cell with its type's, so nothing is read behind a cell.
 """
 
 import cython
@@ -38,7 +39,8 @@ DATETIME2 = cython.declare(cython.longlong, 14)
 
 _DAY_US = cython.declare(cython.longlong, 86_400_000_000)
 _EPOCH = cython.declare(cython.longlong, 719_162)  # 1970-01-01, in days since 0001-01-01
-_FROM_1900 = cython.declare(cython.longlong, 25_567)  # the same in days since 1900-01-01
+_FROM_1900 = cython.declare(cython.longlong, 693_595)  # 1900-01-01, the same
+_LAST_DAY = cython.declare(cython.longlong, 3_652_058)  # 9999-12-31, the same
 
 _TEXTS = frozenset({Kind.STRING, Kind.XML, Kind.JSON})
 _DONE = {
@@ -88,8 +90,6 @@ def put_value(
         return put_bytes(out, at, limit, data, start, size) if _ascii(data, start, size) else -1
     if done == COPY:
         return put_bytes(out, at, limit, data, start, size)
-    if size == 0:
-        raise Unfit("its bytes are missing")
     if done == SIGNED:
         return put_long(out, at, _signed(data, start, size))
     if done == UNSIGNED:
@@ -140,32 +140,28 @@ def _moment(
     size: cython.Py_ssize_t,
 ) -> cython.longlong:
     """Return days or microseconds; of seven places behind the second the last is cut off."""
-    days: cython.longlong
-    ticks: cython.longlong
-    place: cython.int
+    days: cython.longlong = 0
+    ticks: cython.longlong  # of 100 ns
+    clock: cython.Py_ssize_t = size  # the bytes of the time of the day
     if done == DATETIME:
-        if size != 8:
-            raise Unfit("its bytes are missing")
-        days = _signed(data, start, 4) - _FROM_1900
-        return days * _DAY_US + (_little(data, start + 4, 4) * 10 + 1) // 3 * 1000
-    if done == SMALLDATETIME:
-        if size != 4:
-            raise Unfit("its bytes are missing")
-        days = _little(data, start, 2) - _FROM_1900
-        return days * _DAY_US + _little(data, start + 2, 2) * 60_000_000
+        days = _signed(data, start, 4) + _FROM_1900
+        ticks = (_little(data, start + 4, 4) * 10 + 1) // 3 * 10_000
+    elif done == SMALLDATETIME:
+        days = _little(data, start, 2) + _FROM_1900
+        ticks = _little(data, start + 2, 2) * 600_000_000
+    else:
+        if done != TIME:
+            clock -= 3
+            days = _little(data, start + clock, 3)
+        ticks = _little(data, start, clock)
+        while scale < 7:
+            ticks *= 10
+            scale += 1
+    if days < 0 or days > _LAST_DAY or ticks >= 10 * _DAY_US:
+        raise Unfit("it is not a moment that a server stores")
     if done == DAYS:
-        return _little(data, start, size) - _EPOCH
-    clock: cython.Py_ssize_t = size if done == TIME else size - 3
-    if clock < 3 or clock > 5:
-        raise Unfit("its bytes are missing")
-    ticks = _little(data, start, clock)
-    place = scale
-    while place < 7:
-        ticks *= 10
-        place += 1
-    if done == TIME:
-        return ticks // 10
-    return (_little(data, start + clock, 3) - _EPOCH) * _DAY_US + ticks // 10
+        return days - _EPOCH
+    return ticks // 10 if done == TIME else (days - _EPOCH) * _DAY_US + ticks // 10
 
 
 @cython.cfunc
@@ -179,6 +175,8 @@ def _put_decimal(
     size: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
     """Write a sign, 1 for positive, and the unscaled number behind it."""
+    if size == 0:
+        raise Unfit("its bytes are missing")
     if size < 9 or (size == 9 and data[start + 8] < 128):
         units: cython.longlong = _little(data, start + 1, size - 1)
         return put_units(out, at, units if data[start] else -units)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fuzz.sqlserver_rows import packed
 from wrackline.producers.rows.python_rows import form_of
 from wrackline.producers.rows.unfit_values import Unfit
 from wrackline.producers.sources.sqlserver.discover.collations import codec_of
@@ -22,8 +23,12 @@ from wrackline.producers.sources.sqlserver.discover.types import (
     seventh_place,
 )
 from wrackline.producers.sources.sqlserver.rows.before_images import completed, is_set
+from wrackline.producers.sources.sqlserver.rows.cell_forms import cell_forms
 from wrackline.producers.sources.sqlserver.rows.cell_values import reader_of, text_of
+from wrackline.producers.sources.sqlserver.rows.rows import SqlServerRowDecoder
 from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.events.projection import project_all
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import Kind
 
 LATIN = bytes.fromhex("0904d00034")  # SQL_Latin1_General_CP1_CI_AS
@@ -340,6 +345,40 @@ def test_a_value_that_is_no_text_is_never_written_as_a_similar_one(
     kind = column_type(of_wire(wire), column="c")
     with pytest.raises(Unfit, match=reason):
         reader_of(wire, kind)(cell)
+
+
+LAST_TICK, LAST_DAY = 863_999_999_999, 3_652_058
+
+
+@pytest.mark.parametrize(
+    ("wire", "last", "beyond"),
+    [
+        (WireType(0x29, scale=7), number(LAST_TICK, 5), number(LAST_TICK + 1, 5)),
+        (WireType(0x2A, scale=0), number(86_399, 3) + bytes(3), number(86_400, 3) + bytes(3)),
+        (WireType(0x2A, scale=7), bytes(5) + number(LAST_DAY, 3), bytes(5) + number(LAST_DAY + 1, 3)),
+        (WireType(0x2B, scale=7), bytes(8) + number(840, 2), bytes(8) + number(841, 2)),
+        (WireType(0x2B, scale=7), bytes(7) + b"\1" + number(-840, 2), bytes(7) + b"\1" + number(-841, 2)),
+        (WireType(0x28), number(LAST_DAY, 3), number(LAST_DAY + 1, 3)),
+        (WireType(0x6F, 4), number(1439, 4)[2:] + number(1439, 2), bytes(2) + number(1440, 2)),
+        (WireType(0x6F, 8), bytes(4) + number(25_919_999, 4), bytes(4) + number(25_920_000, 4)),
+        (WireType(0x6F, 8), number(2_958_463, 4) + bytes(4), number(2_958_464, 4) + bytes(4)),
+        (WireType(0x6F, 8), number(-693_595, 4) + bytes(4), number(-693_596, 4) + bytes(4)),
+    ],
+)
+def test_a_moment_that_no_server_stores_is_refused(wire: WireType, last: bytes, beyond: bytes) -> None:
+    """Both in plain Python, as a value and as a text, and compiled: a chunk's row."""
+    for as_text in (False, True):
+        kind = column_type(of_wire(wire), column="c", as_text=as_text)
+        table = TableSchema(TableId("d", "s", "t"), (Column("c", 1, kind),), (), KeyKind.NONE)
+        shape = project_all(table)
+        decoder = SqlServerRowDecoder(1, shape, cell_forms(shape, [wire]), 1, 2)
+        written = form_of(kind)(reader_of(wire, kind)(last))
+        assert decoder.read(packed([last]))[1] == b"\0\0\0\0\2\0\2\2" + written
+        with pytest.raises((Unfit, ValueError)):
+            reader_of(wire, kind)(beyond)
+        with pytest.raises(OperatorNeeded) as caught:
+            decoder.read(packed([beyond]))
+        assert caught.value.code == "sqlserver.value_unfit"
 
 
 @given(st.integers(-(10**38) + 1, 10**38 - 1), st.integers(0, 38))
