@@ -106,7 +106,8 @@ class DeclaredTable:
     """A table with any columns, both ways."""
 
     def __init__(self, declared: bytes, *, changed_only: bool, policy: OnUnfit | None) -> None:
-        wires, columns, actions, key, long = [], [], [], [], []
+        wires, columns, actions, long = [], [], [], []
+        key: list[str] = []
         for number in range(1, 1 + len(declared) // 4):
             token, scale, size, flags = declared[4 * number - 4 : 4 * number]
             wire = WireType(

@@ -5,14 +5,13 @@ The measure is plain Python: each cell is an object, `cell_values.py` reads it, 
 
 from array import array
 from collections.abc import Sequence
-from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fixtures.plain_build import PlainBuild
-from tests.fuzz.sqlserver_rows import WIRE_TOKENS, packed
+from tests.fuzz.sqlserver_rows import WIRE_TOKENS, Places, packed
 from tests.fuzz.targets import hold
 from tests.property.test_sqlserver_token_reader import PIECES, Written, batches, columns_of, written
 from wrackline.control.local.sqlserver_standin.wire import tokens
@@ -147,7 +146,9 @@ def test_rows_of_every_type_are_written_as_their_values_are(
 
 @given(
     types=st.lists(
-        st.tuples(st.integers(0, len(WIRE_TOKENS) - 2), st.binary(min_size=3)), min_size=1, max_size=4
+        st.tuples(st.integers(0, len(WIRE_TOKENS) - 2), st.binary(min_size=3, max_size=3)),
+        min_size=1,
+        max_size=4,
     ),
     options=st.integers(0, 7),
     data=st.data(),
@@ -159,9 +160,10 @@ def test_cells_of_any_bytes_are_refused_or_written_as_their_values_are(
     declared = b"".join(bytes([number]) + rest[:3] for number, rest in types)
     rows = [packed([data.draw(CELLS) for _ in types]) for _ in range(2)]
     size = len(rows[0]).to_bytes(2, "little")
-    given = bytes([len(types) - 1, options]) + declared + data.draw(st.binary(min_size=2, max_size=2)) + size
-    for call in (hold, partial(plain_build.call, hold)):
-        call("sqlserver-rows", given + b"".join(rows))
+    table = bytes([len(types) - 1, options]) + declared + data.draw(st.binary(min_size=2, max_size=2))
+    given = table + size + b"".join(rows)
+    hold("sqlserver-rows", given)
+    plain_build.call(hold, "sqlserver-rows", given)
 
 
 @pytest.mark.parametrize("length", [0, 1, 8001, 300_000, 1_500_000])
@@ -178,7 +180,7 @@ def test_long_values_that_come_over_many_packets_are_packed(length: int, size: i
 def test_a_cell_outside_of_its_batch_is_not_packed(place: tuple[int, int]) -> None:
     columns = [ShownColumn(name, sql_type("varbinary(8)")) for name in "ab"]
     batch = TdsBatch(columns, bytearray(4), array("i", [0, 4, *place]), 1, 0)  # type: ignore[arg-type] # only counted
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="a cell"):
         RowPacker().pack(batch)
 
 
@@ -186,8 +188,39 @@ def test_a_cell_outside_of_its_batch_is_not_packed(place: tuple[int, int]) -> No
 def test_columns_that_a_batch_lacks_are_not_packed(first: int) -> None:
     columns = [ShownColumn(name, sql_type("varbinary(8)")) for name in "ab"]
     batch = TdsBatch(columns, bytearray(4), array("i", [0, 4, 0, -1]), 1, 0)  # type: ignore[arg-type] # only counted
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="fewer cells"):
         RowPacker().pack(batch, first)
+
+
+@pytest.mark.parametrize(("width", "rows"), [(1, 1), (2, 1), (1, 2), (3, 5)])
+def test_a_batch_that_has_fewer_places_than_cells_is_not_packed(width: int, rows: int) -> None:
+    """The compiled build would read behind them."""
+    places = array("i", [0, 1] * width * rows)
+    assert RowPacker().pack(Places(width, bytearray(b"a"), places, rows)) == [packed([b"a"] * width)] * rows
+    places.pop()
+    with pytest.raises(IndexError, match="fewer cells"):
+        RowPacker().pack(Places(width, bytearray(b"a"), places, rows))
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 3])
+def test_rows_are_packed_from_a_column_on(first: int) -> None:
+    """The cells are at both ends of the buffer, too."""
+    cells = [b"a", b"b", None, b"", b"cd", b"e"]
+    batch = Places(3, bytearray(b"abcde"), array("i", [0, 1, 1, 1, 0, -1, -3, 0, 2, 2, 4, 1]), 2)
+    assert RowPacker().pack(batch, first) == [packed(cells[first:3]), packed(cells[3 + first :])]
+
+
+def test_a_batch_can_grow_once_it_was_packed() -> None:
+    packer, places = RowPacker(), array("i", [0, 1])
+    for _ in range(2):
+        packer.pack(Places(1, bytearray(b"a"), places, 1))
+        places.append(0)
+
+
+def test_a_cell_of_16_mib_has_its_whole_length() -> None:
+    size = (1 << 24) + (1 << 16) + 257
+    (row,) = RowPacker().pack(Places(1, bytearray(size), array("i", [0, size]), 1))
+    assert row == packed([bytes(size)])
 
 
 @given(result=written(most_columns=3, most_rows=1).filter(lambda one: one.cells != ()))
