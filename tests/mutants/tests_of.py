@@ -90,13 +90,16 @@ _PACKED = (  # without the properties, which compare the builds too
     "columns_that_a_batch_lacks_are_not_packed",
     "a_row_that_does_not_match_its_columns_is_refused",
     "rows_are_packed_from_a_column_on",
+    "a_cell_of_any_length_is_found",
+    "a_mask_that_is_longer_than_its_value_has_room",
+    "a_row_that_does_not_fit_is_counted_with_its_report_and_the_next_has_none",
 )
 _SQLSERVER_ROWS = (
     f"{_UNIT}sqlserver/test_cell_values.py",
     *(f"tests/property/test_sqlserver_packed_rows.py::test_{name}" for name in _PACKED),
     "tests/unit/test_fuzz_corpus.py::test_what_was_kept_holds[sqlserver-rows]",
 )
-_CELLS = ("packed_row", "rows", "cells", "before_images")
+_CELLS = ("packed_row", "rows", "before_images")
 
 TESTS: dict[str, tuple[str, ...]] = {
     "consumers/contract/plan.py": _PLANS,

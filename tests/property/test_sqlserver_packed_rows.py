@@ -5,6 +5,7 @@ The measure is plain Python: each cell is an object, `cell_values.py` reads it, 
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,6 +21,7 @@ from wrackline.control.local.sqlserver_standin.wire.tokens import Done, ShownCol
 from wrackline.producers.contract.steps import RowChange
 from wrackline.producers.rows.python_rows import form_of
 from wrackline.producers.rows.row_events import BROKEN
+from wrackline.producers.rows.unfit_values import MISFIT_BYTES
 from wrackline.producers.sources.sqlserver.discover.types import WireType, column_type, of_wire
 from wrackline.producers.sources.sqlserver.rows.before_images import completed
 from wrackline.producers.sources.sqlserver.rows.cell_forms import cell_forms
@@ -28,8 +30,10 @@ from wrackline.producers.sources.sqlserver.rows.packed_row import RowPacker, unp
 from wrackline.producers.sources.sqlserver.rows.rows import SqlServerRowDecoder
 from wrackline.producers.sources.sqlserver.wire.token_reader import TdsBatch
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.events.frame import Frame
+from wrackline.schemas.events.frame import Frame, avro_long, avro_text
 from wrackline.schemas.events.projection import Projection, project_all
+from wrackline.schemas.language.masks import HashMask
+from wrackline.schemas.settings.filters import OnUnfit
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 
 Row = tuple[bytes | None, ...]
@@ -221,6 +225,42 @@ def test_a_cell_of_16_mib_has_its_whole_length() -> None:
     size = (1 << 24) + (1 << 16) + 257
     (row,) = RowPacker().pack(Places(1, bytearray(size), array("i", [0, size]), 1))
     assert row == packed([bytes(size)])
+
+
+@pytest.mark.parametrize("size", [255, 256, 65_793, (1 << 24) + 65_793])
+def test_a_cell_of_any_length_is_found(size: int) -> None:
+    types = [WireType(0xA5, 0xFFFF), WireType(0x26, 4)]
+    shape = shape_of(types)
+    decoder = SqlServerRowDecoder(7, shape, cell_forms(shape, types), 258, 259)
+    written = avro_long(size) + bytes(size) + b"\x02\x0e"
+    assert decoder.read(packed([bytes(size), b"\x07\0\0\0"]))[1] == HEADER + b"\x00\x02\x02" + written
+
+
+def test_a_mask_that_is_longer_than_its_value_has_room() -> None:
+    """Forty of them, because a small row always has room."""
+    types = [WireType(0xE7, 20)] * 40
+    every, mask = shape_of(types), HashMask("sha512", b"salt")
+    shape = replace(every, actions=(mask,) * 40)
+    decoder = SqlServerRowDecoder(7, shape, cell_forms(shape, types), 258, 259)
+    hashed = avro_text(mask(b"a").decode())
+    written = HEADER + b"\x00\x02" + (b"\x02" + hashed) * 40
+    assert decoder.read(packed([b"a\0"] * 40))[1] == written
+
+
+def test_a_row_that_does_not_fit_is_counted_with_its_report_and_the_next_has_none() -> None:
+    types = [WireType(0x26, 4), WireType(0xE7, 20)]
+    every = shape_of(types)
+    table = replace(every.table, key=("c1",), key_kind=KeyKind.PRIMARY)
+    shape = replace(every, source=table, table=table, on_unfit=(OnUnfit.STOP, OnUnfit.NULL))
+    decoder = SqlServerRowDecoder(7, shape, cell_forms(shape, types), 258, 259)
+    for cell, report in ((b"\x3d\xd8", MISFIT_BYTES), (b"a\0", 0)):
+        made: list[RowChange] = []
+        row = packed([b"\x07\0\0\0", cell])
+        size = decoder.change("c", None, row, b"", Frame(b"", b"0" * 4, ts_ms=1), 0, made)
+        ((_, _, key, value, _),) = made
+        assert size == report + len(key or b"") + len(value)
+        found = decoder.misfit
+        assert (found and (found.row, found.first, found.end)) == ((0, 0, 1) if report else None)
 
 
 @given(result=written(most_columns=3, most_rows=1).filter(lambda one: one.cells != ()))
