@@ -5,7 +5,7 @@ import struct
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.fuzz.sqlserver_rows import packed
@@ -29,7 +29,7 @@ from wrackline.producers.sources.sqlserver.rows.rows import SqlServerRowDecoder
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.events.projection import project_all
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.tables.types import Kind
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 LATIN = bytes.fromhex("0904d00034")  # SQL_Latin1_General_CP1_CI_AS
 RUSSIAN = bytes.fromhex("1904d00000")  # Cyrillic_General_CI_AS
@@ -347,6 +347,13 @@ def test_a_value_that_is_no_text_is_never_written_as_a_similar_one(
         reader_of(wire, kind)(cell)
 
 
+def read_packed(wire: WireType, kind: ColumnType, cell: bytes) -> bytes:
+    """Return what the compiled decoder writes of a cell."""
+    shape = project_all(TableSchema(TableId("d", "s", "t"), (Column("c", 1, kind),), (), KeyKind.NONE))
+    decoder = SqlServerRowDecoder(1, shape, cell_forms(shape, [wire]), 1, 2)
+    return decoder.read(packed([cell]))[1].removeprefix(b"\0\0\0\0\2\0\2\2")
+
+
 LAST_TICK, LAST_DAY = 863_999_999_999, 3_652_058
 
 
@@ -369,15 +376,11 @@ def test_a_moment_that_no_server_stores_is_refused(wire: WireType, last: bytes, 
     """Both in plain Python, as a value and as a text, and compiled: a chunk's row."""
     for as_text in (False, True):
         kind = column_type(of_wire(wire), column="c", as_text=as_text)
-        table = TableSchema(TableId("d", "s", "t"), (Column("c", 1, kind),), (), KeyKind.NONE)
-        shape = project_all(table)
-        decoder = SqlServerRowDecoder(1, shape, cell_forms(shape, [wire]), 1, 2)
-        written = form_of(kind)(reader_of(wire, kind)(last))
-        assert decoder.read(packed([last]))[1] == b"\0\0\0\0\2\0\2\2" + written
+        assert read_packed(wire, kind, last) == form_of(kind)(reader_of(wire, kind)(last))
         with pytest.raises((Unfit, ValueError)):
             reader_of(wire, kind)(beyond)
         with pytest.raises(OperatorNeeded) as caught:
-            decoder.read(packed([beyond]))
+            read_packed(wire, kind, beyond)
         assert caught.value.code == "sqlserver.value_unfit"
 
 
@@ -398,6 +401,20 @@ def test_moments_keep_their_order_and_lose_the_seventh_place_only(ticks: int, da
     assert isinstance(value, int)
     known = dt.datetime(1, 1, 1, tzinfo=UTC) + dt.timedelta(days=days, microseconds=ticks // 10)
     assert value == (known - dt.datetime(1970, 1, 1, tzinfo=UTC)) // dt.timedelta(microseconds=1)
+
+
+@given(st.integers(0, LAST_TICK), st.integers(0, LAST_DAY), st.integers(-840, 840))
+@example(ticks=0, days=LAST_DAY, offset=0)
+@example(ticks=0, days=730_178, offset=0)  # 2000-02-29
+@example(ticks=0, days=693_653, offset=0)  # 1900-02-28
+@example(ticks=0, days=693_654, offset=0)
+@example(ticks=10**7 // 4, days=365, offset=60)
+def test_a_moment_with_a_zone_is_packed_as_its_value_is_written(ticks: int, days: int, offset: int) -> None:
+    wire = WireType(0x2B, scale=7)
+    cell = number(ticks, 5) + number(days, 3) + number(offset, 2)
+    for instants in (Kind.ZONED_TIMESTAMP, Kind.INSTANT_MICROS):
+        kind = column_type(of_wire(wire), column="c", instants=instants)
+        assert read_packed(wire, kind, cell) == form_of(kind)(reader_of(wire, kind)(cell))
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
