@@ -90,6 +90,7 @@ _PACKED = (  # without the properties, which compare the builds too
     "columns_that_a_batch_lacks_are_not_packed",
     "a_row_that_does_not_match_its_columns_is_refused",
     "rows_are_packed_from_a_column_on",
+    "a_moment_that_no_server_stores_is_refused",
     "a_cell_of_any_length_is_found",
     "a_mask_that_is_longer_than_its_value_has_room",
     "a_row_that_does_not_fit_is_counted_with_its_report_and_the_next_has_none",

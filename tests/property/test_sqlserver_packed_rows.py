@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.fixtures.plain_build import PlainBuild
@@ -21,7 +21,7 @@ from wrackline.control.local.sqlserver_standin.wire.tokens import Done, ShownCol
 from wrackline.producers.contract.steps import RowChange
 from wrackline.producers.rows.python_rows import form_of
 from wrackline.producers.rows.row_events import BROKEN
-from wrackline.producers.rows.unfit_values import MISFIT_BYTES
+from wrackline.producers.rows.unfit_values import MISFIT_BYTES, Unfit
 from wrackline.producers.sources.sqlserver.discover.types import WireType, column_type, of_wire
 from wrackline.producers.sources.sqlserver.rows.before_images import completed
 from wrackline.producers.sources.sqlserver.rows.cell_forms import cell_forms
@@ -29,12 +29,13 @@ from wrackline.producers.sources.sqlserver.rows.cell_values import reader_of
 from wrackline.producers.sources.sqlserver.rows.packed_row import RowPacker, unpack_row
 from wrackline.producers.sources.sqlserver.rows.rows import SqlServerRowDecoder
 from wrackline.producers.sources.sqlserver.wire.token_reader import TdsBatch
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import OperatorNeeded, WracklineError
 from wrackline.schemas.events.frame import Frame, avro_long, avro_text
 from wrackline.schemas.events.projection import Projection, project_all
 from wrackline.schemas.language.masks import HashMask
 from wrackline.schemas.settings.filters import OnUnfit
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 Row = tuple[bytes | None, ...]
 CELLS = st.none() | st.sampled_from((1, 2, 3, 4, 5, 8, 9, 10)).flatmap(
@@ -275,3 +276,58 @@ def test_a_row_that_does_not_match_its_columns_is_refused(result: Written) -> No
         with pytest.raises(WracklineError) as caught:
             decoder.read(wrong)
         assert caught.value.code == "sqlserver.row_unreadable"
+
+
+def number(value: int, size: int) -> bytes:
+    return value.to_bytes(size, "little", signed=value < 0)
+
+
+def read_packed(wire: WireType, kind: ColumnType, cell: bytes) -> bytes:
+    """Return what the compiled decoder writes of a cell."""
+    shape = project_all(TableSchema(TableId("d", "s", "t"), (Column("c", 1, kind),), (), KeyKind.NONE))
+    decoder = SqlServerRowDecoder(1, shape, cell_forms(shape, [wire]), 1, 2)
+    return decoder.read(packed([cell]))[1].removeprefix(b"\0\0\0\0\2\0\2\2")
+
+
+LAST_TICK, LAST_DAY = 863_999_999_999, 3_652_058
+
+
+@pytest.mark.parametrize(
+    ("wire", "last", "beyond"),
+    [
+        (WireType(0x29, scale=7), number(LAST_TICK, 5), number(LAST_TICK + 1, 5)),
+        (WireType(0x2A, scale=0), number(86_399, 3) + bytes(3), number(86_400, 3) + bytes(3)),
+        (WireType(0x2A, scale=7), bytes(5) + number(LAST_DAY, 3), bytes(5) + number(LAST_DAY + 1, 3)),
+        (WireType(0x2B, scale=7), bytes(8) + number(840, 2), bytes(8) + number(841, 2)),
+        (WireType(0x2B, scale=7), bytes(7) + b"\1" + number(-840, 2), bytes(7) + b"\1" + number(-841, 2)),
+        (WireType(0x28), number(LAST_DAY, 3), number(LAST_DAY + 1, 3)),
+        (WireType(0x6F, 4), number(1439, 4)[2:] + number(1439, 2), bytes(2) + number(1440, 2)),
+        (WireType(0x6F, 8), bytes(4) + number(25_919_999, 4), bytes(4) + number(25_920_000, 4)),
+        (WireType(0x6F, 8), number(2_958_463, 4) + bytes(4), number(2_958_464, 4) + bytes(4)),
+        (WireType(0x6F, 8), number(-693_595, 4) + bytes(4), number(-693_596, 4) + bytes(4)),
+    ],
+)
+def test_a_moment_that_no_server_stores_is_refused(wire: WireType, last: bytes, beyond: bytes) -> None:
+    """Both in plain Python, as a value and as a text, and compiled: a chunk's row."""
+    for as_text in (False, True):
+        kind = column_type(of_wire(wire), column="c", as_text=as_text)
+        assert read_packed(wire, kind, last) == form_of(kind)(reader_of(wire, kind)(last))
+        with pytest.raises((Unfit, ValueError)):
+            reader_of(wire, kind)(beyond)
+        with pytest.raises(OperatorNeeded) as caught:
+            read_packed(wire, kind, beyond)
+        assert caught.value.code == "sqlserver.value_unfit"
+
+
+@given(st.integers(0, LAST_TICK), st.integers(0, LAST_DAY), st.integers(-840, 840))
+@example(ticks=0, days=LAST_DAY, offset=0)
+@example(ticks=0, days=730_178, offset=0)  # 2000-02-29
+@example(ticks=0, days=693_653, offset=0)  # 1900-02-28
+@example(ticks=0, days=693_654, offset=0)
+@example(ticks=10**7 // 4, days=365, offset=60)
+def test_a_moment_with_a_zone_is_packed_as_its_value_is_written(ticks: int, days: int, offset: int) -> None:
+    wire = WireType(0x2B, scale=7)
+    cell = number(ticks, 5) + number(days, 3) + number(offset, 2)
+    for instants in (Kind.ZONED_TIMESTAMP, Kind.INSTANT_MICROS):
+        kind = column_type(of_wire(wire), column="c", instants=instants)
+        assert read_packed(wire, kind, cell) == form_of(kind)(reader_of(wire, kind)(cell))
