@@ -8,6 +8,7 @@ from types import MappingProxyType
 from tests.fixtures.pgoutput import insert
 from tests.fixtures.rows_events import PARTIAL_UPDATE, WRITE, image, rows_event, sized
 from tests.fuzz import stored
+from tests.fuzz.sqlserver_rows import WIRE_TOKENS, sqlserver_rows
 from wrackline.producers.contract.steps import RowChange
 from wrackline.producers.rows.python_rows import form_of
 from wrackline.producers.rows.row_events import BROKEN
@@ -51,10 +52,6 @@ SCALARS = (
     *(ColumnType(Kind.DECIMAL, "numeric", *digits) for digits in _DECIMALS),
     ColumnType(Kind.DECIMAL, "money", 19, 2),
     ColumnType(Kind.BITS, "bit(9)", length=9),
-)
-WIRE_TOKENS = bytes.fromhex(
-    "22 23 24 26 28 29 2a 2b 30 32 34 38 3a 3b 3c 3d 3e 62"
-    "63 68 6a 6c 6d 6e 6f 7a 7f a5 a7 ad af e7 ef f0 f1 99"
 )
 EVERY = (*SCALARS, *(ColumnType(Kind.ARRAY, "a[]", element=scalar) for scalar in SCALARS))
 
@@ -194,6 +191,7 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = MappingProxyType(
         "postgres-cell": postgres_cell,
         "sqlserver-cell": sqlserver_cell,
         "sqlserver-tokens": sqlserver_tokens,
+        "sqlserver-rows": sqlserver_rows,
         "signal": signal,
         "condition": condition,
         "reference": reference,

@@ -82,6 +82,25 @@ _SQL = ("dialect", "key_order", "condition_sql", "chunk_sql")
 _READS = ("chunk_reads", "whole_rows", "row_tail")
 _PREFLIGHT = ("probes", "table_scope", "column_findings")
 _FOLLOWED = ("known_tables", "log_reports", "step_log")
+_PACKED = (  # without the properties, which compare the builds too
+    "a_batch_can_grow_once_it_was_packed",
+    "a_batch_that_has_fewer_places_than_cells_is_not_packed",
+    "a_cell_of_16_mib_has_its_whole_length",
+    "a_cell_outside_of_its_batch_is_not_packed",
+    "columns_that_a_batch_lacks_are_not_packed",
+    "a_row_that_does_not_match_its_columns_is_refused",
+    "rows_are_packed_from_a_column_on",
+    "a_moment_that_no_server_stores_is_refused",
+    "a_cell_of_any_length_is_found",
+    "a_mask_that_is_longer_than_its_value_has_room",
+    "a_row_that_does_not_fit_is_counted_with_its_report_and_the_next_has_none",
+)
+_SQLSERVER_ROWS = (
+    f"{_UNIT}sqlserver/test_cell_values.py",
+    *(f"tests/property/test_sqlserver_packed_rows.py::test_{name}" for name in _PACKED),
+    "tests/unit/test_fuzz_corpus.py::test_what_was_kept_holds[sqlserver-rows]",
+)
+_CELLS = ("packed_row", "rows", "before_images")
 
 TESTS: dict[str, tuple[str, ...]] = {
     "consumers/contract/plan.py": _PLANS,
@@ -113,6 +132,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{_BROKER}test_publisher.py",
         f"{_BROKER}test_security.py::test_a_refusal_while_it_runs_is_reported_and_not_tried_forever",
     ),
+    **{f"producers/sources/sqlserver/rows/{name}.py": _SQLSERVER_ROWS for name in _CELLS},
     "producers/kafka/neighbours.py": (f"{_UNIT}test_neighbours.py",),
     "producers/kafka/ownership.py": (f"{_BROKER}test_ownership.py", f"{_BROKER}test_deals.py"),
     "producers/kafka/takeover.py": (f"{_UNIT}test_takeover.py", "tests/simulation/test_deals.py"),

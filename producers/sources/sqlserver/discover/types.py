@@ -100,7 +100,22 @@ _LONG: Final = frozenset(
 )
 _WIDE: Final = frozenset({"nchar", "nvarchar"})  # two bytes a character
 _LENGTHS: Final = frozenset({"char", "varchar", "nchar", "nvarchar", "binary", "varbinary"})
-_SCALED: Final = frozenset({"time", "datetime2", "datetimeoffset"})
+_SCALED_WIDTHS: Final = MappingProxyType({"time": 3, "datetime2": 6, "datetimeoffset": 8})  # up to scale 2
+_SCALED: Final = frozenset(_SCALED_WIDTHS)
+_WIDTHS: Final = MappingProxyType(
+    {
+        name: width
+        for width, names in {
+            1: "bit tinyint",
+            2: "smallint",
+            3: "date",
+            4: "int real smallmoney smalldatetime",
+            8: "bigint float money datetime",
+            16: "uniqueidentifier",
+        }.items()
+        for name in names.split()
+    }
+)
 _EXACT: Final = frozenset({"decimal", "numeric"})
 _NO_KEY: Final = frozenset({"sql_variant"})
 KNOWN: Final = frozenset({*_PLAIN, *_EXACT, *_MONEY, "datetimeoffset"})
@@ -121,6 +136,14 @@ def of_wire(wire: WireType) -> SqlServerType:
         return SqlServerType(_SIZED[wire.token].get(wire.size, f"type {wire.token:02x} of {wire.size}"))
     name = _NAMES.get(wire.token, f"type {wire.token:02x}")
     return of_catalogue(name, MAX if wire.size == 0xFFFF else wire.size, wire.precision, wire.scale)
+
+
+def width_of(wire: WireType) -> int:
+    """Return the size that a type's cells have; 0: any."""
+    name = of_wire(wire).name
+    if name in _SCALED:
+        return _SCALED_WIDTHS[name] + (wire.scale > 2) + (wire.scale > 4)
+    return _WIDTHS.get(name, 0)
 
 
 def same_values(known: SqlServerType, found: SqlServerType) -> bool:

@@ -2,8 +2,8 @@
 
     a column on the wire, its published type, its mask  ->  CellForm
 
-Most cells are written without a Python value in between.  The others are made by `cell_values.py`: moments
-with a zone, wide decimals, texts that are not ASCII in a code page, columns that are carried as text, masks.
+Most cells are written without a Python value in between.  The others are made by `cell_values.py`: decimals
+of another scale, texts that are not ASCII in a code page, columns that are carried as text, masks.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from typing import Final
 
 from wrackline.producers.rows.python_rows import form_of
 from wrackline.producers.sources.sqlserver.discover.collations import codec_of
-from wrackline.producers.sources.sqlserver.discover.types import WireType, of_wire
+from wrackline.producers.sources.sqlserver.discover.types import WireType, of_wire, width_of
 from wrackline.producers.sources.sqlserver.rows.cell_values import reader_of, text_of
 from wrackline.producers.sources.sqlserver.rows.cells import done_to
 from wrackline.schemas.events.frame import avro_text
@@ -36,6 +36,7 @@ class CellForm:
     growth: int  # bytes that a cell's byte may become at most,
     beside: int = 0  # and how many are added
     long: int = 0  # its ordinal in update masks, if an image before may lack it
+    width: int = 0  # the size that its cells have, 0: any
 
 
 def cell_form(wire: WireType, column: ColumnType, mask: Mask | None, *, long: int = 0) -> CellForm:
@@ -44,14 +45,16 @@ def cell_form(wire: WireType, column: ColumnType, mask: Mask | None, *, long: in
     if name in _CODED:
         codec_of(wire.collation)  # refused here, and not at the first row
     if mask is not None:
-        return CellForm(0, 0, _masked(wire, column, mask), _GROWTH, mask.most + _GROWTH, long)
+        beside = mask.most + _GROWTH
+        return CellForm(0, 0, _masked(wire, column, mask), _GROWTH, beside, long, width_of(wire))
     form, done = form_of(column), done_to(name, column.kind)
     if column.kind is Kind.DECIMAL and column.scale != (4 if name in _MONEY else wire.scale):
         done = 0  # the unscaled number is another one
     growth = (
         1 if column.kind is Kind.BYTES else 2 if name not in _CODED and column.kind in _TEXTS else _GROWTH
     )
-    return CellForm(done, wire.scale, lambda cell: form(making(cell)), growth, long=long)
+    make, width = (lambda cell: form(making(cell))), width_of(wire)
+    return CellForm(done, wire.scale, make, growth, long=long, width=width)
 
 
 def cell_forms(shape: Projection, wires: Sequence[WireType], ordinals: Sequence[int] = ()) -> list[CellForm]:

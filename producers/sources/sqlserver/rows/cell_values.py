@@ -6,7 +6,7 @@ Log and chunk come in the same form, so one reader gives the same value both way
 no language: it is the value of a column that is carried as text, and the bound of a key.
 
 A value that its kind can't hold (half of a surrogate pair, a byte that its code page lacks) raises `Unfit`:
-it is never written as null or as a similar value.
+it is never written as null or as a similar value.  So does a moment that no server stores.
 """
 
 import struct
@@ -28,6 +28,9 @@ Reader = Callable[[bytes], object]
 _DAY_TICKS: Final = 24 * 60 * 60 * 10**7  # a tick is 100 ns
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _FROM_1900: Final = date(1900, 1, 1).toordinal() - 1  # days are counted from the first of year 1
+_DAYS: Final = date.max.toordinal()
+_MOST_OFFSET: Final = 14 * 60
+_MOST_SCALE: Final = 38
 _VARIANT: Final = 0x62
 _TIMES: Final = frozenset({"datetime", "smalldatetime", "datetime2", "datetimeoffset"})
 
@@ -57,7 +60,7 @@ def text_of(wire: WireType, cell: bytes) -> str:
     if name == "sql_variant":
         return text_of(*_inner(cell))
     if name == "time":
-        return _clock(_ticks(cell, wire.scale), wire.scale)
+        return _clock(_time_ticks(wire, cell), wire.scale)
     if name in _TIMES:
         return _moment_text(name, wire, cell)
     value = value_of(wire, cell)
@@ -101,26 +104,37 @@ def _coded_text(wire: WireType, cell: bytes) -> str:
 
 def _moment(name: str, wire: WireType, cell: bytes) -> tuple[int, int, int]:
     """Return days since the first of year 1, ticks of the day, and minutes from UTC."""
+    offset = 0
     match name:
         case "datetime":  # in three hundredths of a second, shown in thousandths
             days, units = (int(part) for part in struct.unpack("<iI", cell))
-            return days + _FROM_1900, (units * 10 + 1) // 3 * 10_000, 0
+            days, ticks = days + _FROM_1900, (units * 10 + 1) // 3 * 10_000
         case "smalldatetime":
             days, minutes = (int(part) for part in struct.unpack("<HH", cell))
-            return days + _FROM_1900, minutes * 60 * 10**7, 0
+            days, ticks = days + _FROM_1900, minutes * 60 * 10**7
         case "datetimeoffset":
             offset = int.from_bytes(cell[-2:], "little", signed=True)
-            return int.from_bytes(cell[-5:-2], "little"), _ticks(cell[:-5], wire.scale), offset
+            days, ticks = int.from_bytes(cell[-5:-2], "little"), _ticks(cell[:-5], wire.scale)
         case _:
-            return int.from_bytes(cell[-3:], "little"), _ticks(cell[:-3], wire.scale), 0
+            days, ticks = int.from_bytes(cell[-3:], "little"), _ticks(cell[:-3], wire.scale)
+    if not 0 <= days < _DAYS or ticks >= _DAY_TICKS or abs(offset) > _MOST_OFFSET:
+        raise Unfit("it is not a moment that a server stores")
+    return days, ticks, offset
 
 
 def _ticks(cell: bytes, scale: int) -> int:
     return int.from_bytes(cell, "little") * int(10 ** (7 - scale))
 
 
+def _time_ticks(wire: WireType, cell: bytes) -> int:
+    ticks = _ticks(cell, wire.scale)
+    if ticks >= _DAY_TICKS:
+        raise Unfit("it is not a time that a server stores")
+    return ticks
+
+
 def _time_micros(wire: WireType, cell: bytes) -> int:
-    return _ticks(cell, wire.scale) // 10
+    return _time_ticks(wire, cell) // 10
 
 
 def _micros(wire: WireType, cell: bytes) -> int:
@@ -162,6 +176,8 @@ def _inner(cell: bytes) -> tuple[WireType, bytes]:
     if len(cell) < 2 or len(cell) < 2 + cell[1] or cell[0] == _VARIANT:
         raise Unfit("it is not a sql_variant")
     token, needs, value = cell[0], cell[2 : 2 + cell[1]], cell[2 + cell[1] :]
+    if token in {0x29, 0x2A, 0x2B, 0x6A, 0x6C} and needs[-1] > _MOST_SCALE:
+        raise Unfit("it has a scale that no type has")
     if token in {0xA7, 0xAF, 0xE7, 0xEF}:
         return WireType(token, len(value), collation=needs[:5]), value
     if token in {0x6A, 0x6C}:

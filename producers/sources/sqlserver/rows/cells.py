@@ -5,7 +5,8 @@ that `schemas/events/envelope.py` promises for the column's kind.  Log and chunk
 give the same bytes.  `cell_values.py` reads the same values in plain Python, and is the measure of this.
 
 A value that the kind can't hold (half of a surrogate pair) raises `Unfit`: it is never written as null or as
-a similar value.
+a similar value.  So does a moment that no server stores: a 24th hour, the year 10000.  `rows.py` has compared
+the size of a cell with its type's, so nothing is read behind a cell.
 """
 
 import cython
@@ -35,10 +36,15 @@ TIME = cython.declare(cython.longlong, 11)
 DATETIME = cython.declare(cython.longlong, 12)
 SMALLDATETIME = cython.declare(cython.longlong, 13)
 DATETIME2 = cython.declare(cython.longlong, 14)
+INSTANT = cython.declare(cython.longlong, 15)
+ZONED = cython.declare(cython.longlong, 16)
 
 _DAY_US = cython.declare(cython.longlong, 86_400_000_000)
 _EPOCH = cython.declare(cython.longlong, 719_162)  # 1970-01-01, in days since 0001-01-01
-_FROM_1900 = cython.declare(cython.longlong, 25_567)  # the same in days since 1900-01-01
+_FROM_1900 = cython.declare(cython.longlong, 693_595)  # 1900-01-01, the same
+_LAST_DAY = cython.declare(cython.longlong, 3_652_058)  # 9999-12-31, the same
+_MARCH = cython.declare(cython.longlong, 719_468)  # days from 0000-03-01 to 1970-01-01
+_MOST_OFFSET = cython.declare(cython.longlong, 840)  # minutes from UTC
 
 _TEXTS = frozenset({Kind.STRING, Kind.XML, Kind.JSON})
 _DONE = {
@@ -54,6 +60,7 @@ _DONE = {
     "datetime": (DATETIME, {Kind.TIMESTAMP_MICROS}),
     "smalldatetime": (SMALLDATETIME, {Kind.TIMESTAMP_MICROS}),
     "datetime2": (DATETIME2, {Kind.TIMESTAMP_MICROS}),
+    "datetimeoffset": (INSTANT, {Kind.INSTANT_MICROS, Kind.ZONED_TIMESTAMP}),
     **dict.fromkeys(("nchar", "nvarchar", "ntext", "xml"), (WIDE, _TEXTS)),
     **dict.fromkeys(("char", "varchar", "text"), (NARROW, _TEXTS)),
     **dict.fromkeys(("binary", "varbinary", "image", "clr"), (COPY, {Kind.BYTES})),
@@ -65,6 +72,8 @@ _MOST = {Kind.INT16: 2, Kind.INT32: 4, Kind.INT64: 8}
 def done_to(name: str, kind: Kind) -> int:
     """Return what is done to the cells of a type in a column of this kind; 0: a function makes them."""
     done, kinds = _DONE.get(name, (MADE, frozenset()))
+    if done == INSTANT and kind is Kind.ZONED_TIMESTAMP:
+        return int(ZONED)
     fits = _SIZES.get(name, 0) <= _MOST.get(kind, 8)  # a column that was altered may have a wider type now
     return int(done) if kind in kinds and fits else int(MADE)
 
@@ -88,8 +97,6 @@ def put_value(
         return put_bytes(out, at, limit, data, start, size) if _ascii(data, start, size) else -1
     if done == COPY:
         return put_bytes(out, at, limit, data, start, size)
-    if size == 0:
-        raise Unfit("its bytes are missing")
     if done == SIGNED:
         return put_long(out, at, _signed(data, start, size))
     if done == UNSIGNED:
@@ -106,7 +113,8 @@ def put_value(
             return put_units(out, at, _signed(data, start, 4))
         units: cython.longlong = _signed(data, start, 4)  # the high half comes first
         return put_units(out, at, units * 4_294_967_296 + _little(data, start + 4, 4))
-    return put_long(out, at, _moment(done, scale, data, start, size))
+    moment: cython.longlong = _moment(done, scale, data, start, size)
+    return _put_zoned(out, at, moment) if done == ZONED else put_long(out, at, moment)
 
 
 @cython.cfunc
@@ -140,32 +148,71 @@ def _moment(
     size: cython.Py_ssize_t,
 ) -> cython.longlong:
     """Return days or microseconds; of seven places behind the second the last is cut off."""
-    days: cython.longlong
-    ticks: cython.longlong
-    place: cython.int
+    days: cython.longlong = 0
+    ticks: cython.longlong  # of 100 ns
+    clock: cython.Py_ssize_t = size  # the bytes of the time of the day
     if done == DATETIME:
-        if size != 8:
-            raise Unfit("its bytes are missing")
-        days = _signed(data, start, 4) - _FROM_1900
-        return days * _DAY_US + (_little(data, start + 4, 4) * 10 + 1) // 3 * 1000
-    if done == SMALLDATETIME:
-        if size != 4:
-            raise Unfit("its bytes are missing")
-        days = _little(data, start, 2) - _FROM_1900
-        return days * _DAY_US + _little(data, start + 2, 2) * 60_000_000
+        days = _signed(data, start, 4) + _FROM_1900
+        ticks = (_little(data, start + 4, 4) * 10 + 1) // 3 * 10_000
+    elif done == SMALLDATETIME:
+        days = _little(data, start, 2) + _FROM_1900
+        ticks = _little(data, start + 2, 2) * 600_000_000
+    else:
+        if done != TIME:
+            clock -= 5 if done >= INSTANT else 3
+            days = _little(data, start + clock, 3)
+        ticks = _little(data, start, clock)
+        while scale < 7:
+            ticks *= 10
+            scale += 1
+        if done >= INSTANT and not -_MOST_OFFSET <= _signed(data, start + clock + 3, 2) <= _MOST_OFFSET:
+            raise Unfit("it has an offset that no server stores")
+    if days < 0 or days > _LAST_DAY or ticks >= 10 * _DAY_US:
+        raise Unfit("it is not a moment that a server stores")
     if done == DAYS:
-        return _little(data, start, size) - _EPOCH
-    clock: cython.Py_ssize_t = size if done == TIME else size - 3
-    if clock < 3 or clock > 5:
-        raise Unfit("its bytes are missing")
-    ticks = _little(data, start, clock)
-    place = scale
-    while place < 7:
-        ticks *= 10
-        place += 1
-    if done == TIME:
-        return ticks // 10
-    return (_little(data, start + clock, 3) - _EPOCH) * _DAY_US + ticks // 10
+        return days - _EPOCH
+    return ticks // 10 if done == TIME else (days - _EPOCH) * _DAY_US + ticks // 10
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _put_zoned(out: cython.p_uchar, at: cython.Py_ssize_t, moment: cython.longlong) -> cython.Py_ssize_t:
+    """`2026-01-31T07:55:01.5Z`: no zeros behind the fraction's last digit, as in every source."""
+    moment += _MARCH * _DAY_US  # never negative; a year begins in March, so that a leap day is its last
+    days: cython.longlong = moment // _DAY_US
+    seconds: cython.longlong = moment % _DAY_US // 1_000_000
+    micros: cython.longlong = moment % 1_000_000
+    of_era: cython.longlong = days % 146_097  # 400 years
+    year: cython.longlong = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
+    of_year: cython.longlong = of_era - (365 * year + year // 4 - year // 100)
+    month: cython.longlong = (5 * of_year + 2) // 153  # 0 is March
+    places: cython.int = 6
+    while places > 0 and micros % 10 == 0:
+        micros //= 10
+        places -= 1
+    out[at] = (20 + places + (places > 0)) << 1
+    at = _put_digits(out, at + 1, year + days // 146_097 * 400 + (month > 9), 4, 45)
+    at = _put_digits(out, at, month + (3 if month < 10 else -9), 2, 45)
+    at = _put_digits(out, at, of_year - (153 * month + 2) // 5 + 1, 2, 84)
+    at = _put_digits(out, at, seconds // 3600, 2, 58)
+    at = _put_digits(out, at, seconds // 60 % 60, 2, 58)
+    at = _put_digits(out, at, seconds % 60, 2, 46 if places else 90)
+    return _put_digits(out, at, micros, places, 90) if places else at
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _put_digits(
+    out: cython.p_uchar, at: cython.Py_ssize_t, value: cython.longlong, places: cython.int, then: cython.uchar
+) -> cython.Py_ssize_t:
+    """Write a number with `places` digits, and the character that follows it."""
+    end: cython.Py_ssize_t = at + places
+    out[end] = then
+    while places > 0:
+        places -= 1
+        out[at + places] = 48 + value % 10
+        value //= 10
+    return end + 1
 
 
 @cython.cfunc
@@ -179,6 +226,8 @@ def _put_decimal(
     size: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
     """Write a sign, 1 for positive, and the unscaled number behind it."""
+    if size == 0:
+        raise Unfit("its bytes are missing")
     if size < 9 or (size == 9 and data[start + 8] < 128):
         units: cython.longlong = _little(data, start + 1, size - 1)
         return put_units(out, at, units if data[start] else -units)

@@ -74,6 +74,8 @@ class RowPacker:
                 if self._places[2 * i] < 0 or self._places[2 * i] > len(data) - size:
                     raise IndexError("a cell is outside of its batch")
                 total += size
+            elif size < -1:
+                raise IndexError("a cell has no size")
         self.writer.reserve(total)
         out: cython.p_uchar = self.writer.raw
         source: cython.p_const_uchar = data

@@ -5,6 +5,7 @@ from wrackline.schemas.events.frame cimport Frame
 cdef class SqlServerRowDecoder(RowEvents):
     cdef long long[::1] done
     cdef long long[::1] scales
+    cdef long long[::1] widths
     cdef list makes
     cdef list lengthy
     cdef long long[::1] slots

@@ -19,6 +19,7 @@ from wrackline.producers.rows.row_events import BROKEN, reason_of
 from wrackline.producers.rows.unfit_values import (
     MISFIT_BYTES,
     AnyFailure,
+    Unfit,
     UnfitColumns,
     UnfitPlace,
     columns_that_could_stop,
@@ -86,6 +87,7 @@ class SqlServerRowDecoder(RowEvents):
         self.beside += sum(form.beside for form in forms)
         self.done = array("q", [form.done for form in forms] or [0])
         self.scales = array("q", [form.scale for form in forms] or [0])
+        self.widths = array("q", [form.width for form in forms] or [0])
         self.makes = [form.make for form in forms]
         self.lengthy = [(place, form.long) for place, form in enumerate(forms) if form.long]
         slots, slot = [], 0
@@ -160,6 +162,8 @@ class SqlServerRowDecoder(RowEvents):
         """Write one value that is not null."""
         start: cython.Py_ssize_t = cells.starts[column]
         size: cython.Py_ssize_t = cells.sizes[column]
+        if size != self.widths[column] and self.widths[column]:
+            raise Unfit("it does not have the size of its type")
         if self.done[column]:
             end: cython.Py_ssize_t = put_value(
                 out, at, limit, self.done[column], self.scales[column], data, start, size
