@@ -84,8 +84,8 @@ Make = Callable[..., Tried]
 def make() -> Iterator[Make]:
     made: list[Tried] = []
 
-    def make_one(*kind: MarkKind, captures: bool = True, **more: str) -> Tried:
-        made.append(Tried(*kind, captures=captures, **more))
+    def make_one(kind: MarkKind = MarkKind.SIGNAL, *, captures: bool = True, **more: str) -> Tried:
+        made.append(Tried(kind, captures=captures, **more))
         return made[-1]
 
     yield make_one
