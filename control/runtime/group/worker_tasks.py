@@ -306,9 +306,7 @@ class WorkerTasks:
 
     def _reported(self, key: bytes, value: bytes | None) -> None:
         late = self._heard.apply(key, value)
-        own = key == status_records.worker_key(
-            self._worker
-        )  # read again later: what a killed forerunner left
+        own = key == status_records.worker_key(self._worker)
         if self._ready and own and 0 < self._heard.since[self._worker] < self._since:
             raise SAME_WORKER(worker=self._worker)
         if late is None or late not in self._task_reports:
