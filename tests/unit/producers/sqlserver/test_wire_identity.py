@@ -112,8 +112,8 @@ def test_the_longest_token_arrives(where: ServerLogin, model: ModelServer, file:
     longest = "a" * MOST_CHARACTERS
     model.issue_token(longest, APP)
     file.write_text(longest)
-    names = {"application": "w" * 128, "user": "u" * 128, "host": "localhost"}
-    connect(replace(where, **names), database="shop").close()
+    named = replace(where, application="w" * 128, user="u" * 128, host="localhost")
+    connect(named, database="shop").close()
 
 
 def test_the_file_is_read_at_each_login(where: ServerLogin, model: ModelServer, file: Path) -> None:
@@ -165,7 +165,7 @@ def test_an_impostor_gets_no_token(where: ServerLogin, model: ModelServer, tmp_p
     folder.mkdir()
     pair = issue("sql", by=issue("another", authority=True), hosts=("127.0.0.1",)).write(folder, "server")
     tokens: list[object] = []
-    model.tokens = type("Watched", (dict,), {"__contains__": lambda _, one: tokens.append(one)})()  # type: ignore[assignment]
+    model.tokens = type("Watched", (dict,), {"__contains__": lambda _, one: tokens.append(one)})()
     with SqlServerStandin(model, certificate=pair) as impostor:
         error = refused(replace(where, port=impostor.port))
     assert (error.code, tokens) == ("sqlserver.tls_refused", [])
