@@ -112,8 +112,8 @@ def test_the_longest_token_arrives(where: ServerLogin, model: ModelServer, file:
     longest = "a" * MOST_CHARACTERS
     model.issue_token(longest, APP)
     file.write_text(longest)
-    longest_names = replace(where, application="w" * 128, user="u" * 128, host="localhost")
-    connect(longest_names, database="shop").close()
+    named = replace(where, application="w" * 128, user="u" * 128, host="localhost")
+    connect(named, database="shop").close()
 
 
 def test_the_file_is_read_at_each_login(where: ServerLogin, model: ModelServer, file: Path) -> None:
