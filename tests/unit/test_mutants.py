@@ -16,6 +16,7 @@ ALONE = (
     *(f"producers/kit/{name}.py" for name in ("open_handles", "polled_stream", "step_log")),
     "producers/task/partition_opener.py",
     "producers/task/partition_run.py",
+    *(f"producers/sources/sqlserver/rows/{name}.py" for name in ("before_images", "packed_row", "rows")),
     "consumers/contract/batch_scope.py",
     "consumers/contract/plan.py",
     *(f"consumers/records/{name}.py" for name in ("dedupe", "fast_path", "replaced_records", "slow_path")),

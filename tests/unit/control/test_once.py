@@ -314,7 +314,7 @@ def test_a_group_s_answer_that_is_too_old_does_not_count_and_is_removed_with_the
     heard: list[int] = []
     now = now_ms()
     known = {"old": KeptAnswer(now - kept_answers.KEPT_MS, "d", 201), "new": KeptAnswer(now, "d", 201)}
-    hands = SimpleNamespace(answers=lambda: known)
+    hands = SimpleNamespace(answers=lambda: known, forget_gone=lambda: None)
     threads = SimpleNamespace(make=lambda *_: SimpleNamespace(start=lambda: None))
     parts = (SimpleNamespace(client=None, id="g"), "kafka-1", hands, None, print, threads)
     crew = GroupConnectors(*cast("tuple[Any, Any, Any, Any, Any, Any]", parts))

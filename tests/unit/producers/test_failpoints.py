@@ -38,4 +38,4 @@ def test_a_wrong_one_is_refused(text: str) -> None:
 
 def test_every_name_is_reached_somewhere_and_nothing_else_is() -> None:
     code = "".join(path.read_text() for place in PLACES for path in (ROOT / place).rglob("*.py"))
-    assert sorted(re.findall(r'\breach\("(\w+)"', code)) == sorted(failpoints.NAMES)
+    assert set(re.findall(r'\breach\("(\w+)"', code)) == set(failpoints.NAMES)

@@ -54,17 +54,17 @@ class SlowReads:
     """Threads that may wait."""
 
     def __init__(self) -> None:
-        self._limiter, self._asked = CapacityLimiter(AT_ONCE), 0
+        self._limiter, self._callers = CapacityLimiter(AT_ONCE), 0
 
     async def ask(self, question: Callable[..., T], *of: object) -> T:
         """Return the answer; refuse the question while too many wait for a thread."""
-        if self._asked >= AT_ONCE + _WAITING:
+        if self._callers >= AT_ONCE + _WAITING:
             raise _busy()
-        self._asked += 1
+        self._callers += 1
         try:
             return await to_thread.run_sync(question, *of, limiter=self._limiter)
         finally:
-            self._asked -= 1
+            self._callers -= 1
 
 
 class AnswerCache:
