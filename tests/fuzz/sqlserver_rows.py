@@ -41,6 +41,7 @@ CHANGED_ONLY = 4
 _POLICIES = (None, OnUnfit.NULL, OnUnfit.LETTER, None)
 _FRAME = Frame(b"\0" * 9, b"00" * 11, ts_ms=5)
 _HEADERS = [b"\0" + number.to_bytes(4, "big") for number in (258, 259)]
+_SIZES = {0x26: (1, 2, 4, 8), 0x6D: (4, 8), 0x6E: (4, 8), 0x6F: (4, 8)}
 _UNREADABLE, _UNFIT = "sqlserver.row_unreadable", "sqlserver.value_unfit"
 
 Cells = Sequence[bytes | None]
@@ -238,8 +239,8 @@ class DeclaredTable:
 
 def _width(wire: WireType) -> int:
     """Return the size that cells must have."""
-    if wire.token in {0x26, 0x6D, 0x6E, 0x6F}:
-        return wire.size
+    if wire.token in _SIZES:
+        return wire.size if wire.size in _SIZES[wire.token] else 0  # no server declares another: any cell
     if wire.token in _BESIDE_TIMES:
         return _TIME_WIDTHS[wire.scale] + _BESIDE_TIMES[wire.token]
     return _WIDTHS.get(wire.token, 0)
