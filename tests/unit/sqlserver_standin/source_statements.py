@@ -162,7 +162,7 @@ def server() -> Iterator[str]:
     yield page_sql.SESSION
     yield database_sql.databases_sql(["shop", "it's"])
     yield database_sql.azure_sql()
-    yield from (facts_sql.SERVER, facts_sql.AGENT, facts_sql.REPLICATED_SIZE)
+    yield from (facts_sql.AGENT, facts_sql.REPLICATED_SIZE)
     yield grants.rights_sql(rights())
     yield marks.FENCE_SQL
     yield trials._CLOCK
@@ -230,7 +230,6 @@ WRITERS = {
     "check/check_rules.py",
     "check/facts_sql.py:AGENT",
     "check/facts_sql.py:REPLICATED_SIZE",
-    "check/facts_sql.py:SERVER",
     "check/facts_sql.py:jobs",
     "check/facts_sql.py:newest_age",
     "check/grants.py:_right",

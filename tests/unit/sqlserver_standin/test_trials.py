@@ -209,10 +209,13 @@ def test_how_many_rows_each_table_has(make: Make) -> None:
     source, partition = tried.world.source, tried.world.source.partitions()[0]
     tried.world.run(partition, "INSERT INTO [public].elsewhere (note) VALUES (1);")
     tried.world.run(partition, "INSERT INTO [public].elsewhere (note) VALUES (2);")
+    tried.database.create_table("public.twice", {"id": "int", "code": "int"}, ("id",), ("code",))
+    tried.world.run(partition, "INSERT INTO [public].twice (id, code) VALUES (1, 1);")
     assert isinstance(source, Sizing)
     found = source.sizes(partition)
     assert found[TableId("shop0", "public", "elsewhere")] == TableSize(2, None)
     assert found[TableId("shop0", "public", "orders")] == TableSize(0, None)
+    assert found[TableId("shop0", "public", "twice")] == TableSize(1, None), "its second index counts nothing"
 
 
 def test_an_administrator_runs_a_fix_in_the_database(make: Make) -> None:

@@ -4,10 +4,6 @@ from typing import Final
 
 from wrackline.producers.sources.sqlserver.connect.quoting import system_name
 
-SERVER: Final = (
-    "SELECT CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)),"
-    " CAST(SERVERPROPERTY('EngineEdition') AS int);"
-)
 AGENT: Final = (
     "SELECT servicename, status_desc FROM sys.dm_server_services WHERE servicename LIKE N'SQL Server Agent%';"
 )

@@ -17,8 +17,6 @@ from wrackline.schemas.events.projection import Projection
 from wrackline.schemas.tables.table import TableId
 
 LOCKED: Final = " WITH (READCOMMITTEDLOCK)"
-# of a statement that waits for a lock, or lost to another: the chunk is tried again
-LOCK_TIMEOUT, DEADLOCK = 1222, 1205
 
 KeyColumns = Mapping[str, SqlServerKeyColumn]
 

@@ -22,10 +22,9 @@ def binary_literal(value: bytes) -> str:
     return "0x" + value.hex()
 
 
-def table_name(table: TableId, *, one_database: bool = False) -> str:
-    """Quote a table's name; Azure SQL Database has no names of other databases."""
-    parts = (table.schema, table.name) if one_database else table
-    return ".".join(map(identifier, parts))
+def table_name(table: TableId) -> str:
+    """Quote a table's name; Azure SQL Database takes its own name before it, and no other database's."""
+    return ".".join(map(identifier, table))
 
 
 def system_name(database: str | None, name: str) -> str:

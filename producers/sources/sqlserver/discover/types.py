@@ -146,11 +146,6 @@ def width_of(wire: WireType) -> int:
     return _WIDTHS.get(name, 0)
 
 
-def same_values(known: SqlServerType, found: SqlServerType) -> bool:
-    """Whether rows of the type that was found can be read as the known type; else the table was altered."""
-    return _stored(known) == _stored(found)
-
-
 def column_type(
     sql_type: SqlServerType,
     *,
@@ -181,19 +176,6 @@ def column_type(
 def seventh_place(sql_type: SqlServerType) -> bool:
     """Whether a value can have a place behind the microseconds, which is cut off."""
     return sql_type.name in _SCALED and sql_type.scale == 7
-
-
-def _stored(sql_type: SqlServerType) -> SqlServerType:
-    """Return what a change table has for a type, as its columns are on the wire."""
-    if sql_type.name in {"timestamp", "rowversion"}:
-        return SqlServerType("binary", 8)
-    if sql_type.name in {"hierarchyid", "geography", "geometry"}:
-        return SqlServerType("clr")
-    if sql_type.name == "decimal":
-        return SqlServerType("numeric", precision=sql_type.precision, scale=sql_type.scale)
-    if sql_type.name in {"json", "vector"}:  # to a client that does not ask for the types
-        return SqlServerType("nvarchar" if sql_type.name == "json" else "varchar", MAX)
-    return sql_type
 
 
 _NUMBERS: Final = {1: "tinyint", 2: "smallint", 4: "int", 8: "bigint"}

@@ -98,11 +98,6 @@ def resume_position(saved: SqlServerPosition | None, found: DatabaseState) -> Sq
     return replace(saved, identity=found.identity)
 
 
-def renewed_position(saved: SqlServerPosition, found: DatabaseState) -> SqlServerPosition:
-    """Return where the log is now, in an epoch of its own."""
-    return replace(resume_position(None, found), epoch=saved.epoch + 1)
-
-
 def followed_instances(instances: Iterable[CatalogueInstance]) -> dict[str, FollowedInstance]:
     """Return what a position keeps of them."""
     return {one.name: kept for one in instances if (kept := one.followed) is not None}

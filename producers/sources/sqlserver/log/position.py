@@ -25,7 +25,7 @@ from wrackline.producers.sources.sqlserver.log.lsn import (
     previous_lsn,
 )
 from wrackline.schemas.errors import Definite, define
-from wrackline.schemas.tables.seq import ORDINAL_MAX, log_prefix, snapshot_prefix
+from wrackline.schemas.tables.seq import ORDINAL_MAX, snapshot_prefix
 from wrackline.schemas.untrusted import is_number
 
 SEQ_BYTES: Final = SIZE
@@ -91,10 +91,6 @@ class SqlServerPosition:
     def passed(self) -> Lsn:
         """The LSN up to which every commit is out."""
         return self.lsn if self.cut is None else previous_lsn(self.lsn)
-
-    def log_seq(self) -> bytes:
-        """Return the seq of the events of this commit, without their ordinals."""
-        return log_prefix(self.epoch, self.lsn)
 
     def row_seq(self) -> bytes:
         """Return the seq of rows that are released here: above what is out, below what comes next."""

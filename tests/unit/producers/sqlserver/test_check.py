@@ -179,5 +179,4 @@ def test_a_check_asks_each_database_by_its_name() -> None:
         assert "[a]]b]." in made
         assert made.count(" FROM ") == made.count(" FROM [a]]b].")
     assert "dm_server_services" in facts_sql.AGENT
-    assert "EngineEdition" in facts_sql.SERVER
     assert "max text repl size (B)" in facts_sql.REPLICATED_SIZE

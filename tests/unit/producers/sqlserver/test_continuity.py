@@ -16,7 +16,6 @@ from wrackline.producers.sources.sqlserver.discover.database_sql import (
 from wrackline.producers.sources.sqlserver.follow.continuity import (
     LOST,
     DatabaseState,
-    renewed_position,
     resume_position,
 )
 from wrackline.producers.sources.sqlserver.log.position import (
@@ -95,13 +94,6 @@ def test_a_log_that_nobody_has_captured_yet_is_waited_for() -> None:
 
 def test_a_log_whose_old_commits_are_cleaned_away_still_continues() -> None:
     assert resume_position(SAVED, replace(NOW, newest=None)) == SAVED
-
-
-def test_a_renewed_log_is_a_new_epoch_from_now_on() -> None:
-    forked = replace(NOW, identity=IDENTITY._replace(fork="x"), newest=lsn(2), instances=[B])
-    at = renewed_position(SAVED, forked)
-    assert (at.epoch, at.lsn, at.identity, set(at.instances)) == (4, lsn(50), forked.identity, {"b"})
-    assert SAVED.log_seq() < at.log_seq()
 
 
 ROW = DatabaseRow(
