@@ -261,7 +261,7 @@ class Driver:
             if _table_of(topic) in changed:
                 table.reached = None
             if table.departure is not None and known.get(_table_of(topic)) != table.departure:
-                table.standing = TableRetryState(table.standing.error)  # it failed for what is no more so
+                table.standing = TableRetryState(table.standing.error)  # the reason of its failure is over
         if changed:
             self._witness.departs(known, changed)
 

@@ -129,7 +129,7 @@ def of_exception(error: BaseException, who: str, topic: str | None = None) -> Wr
 
 
 def of_request(error: KafkaException, topic: str | None = None, *, seconds: float) -> WracklineError:
-    """Do the same for a request of the admin client, which opens no transaction, after this patience."""
+    """Translate an error of a request of the admin client, which has waited so many seconds at most."""
     if error.args[0].code() in _NO_ANSWER:
         return UNREACHABLE(who="the admin client", seconds=f"{seconds:g}")
     return of_exception(error, "the admin client", topic)

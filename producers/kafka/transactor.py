@@ -44,7 +44,7 @@ _AT_ONCE: Final = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.M
 
 _TOPICS: Final = '"topics":'
 _FAULTS: Final = re.compile(r'"(?:txretries|disconnects)": *([0-9]+)')
-# microseconds of the clock that only runs forward; on macOS of the day's clock, and there none are good
+# microseconds of the clock that only runs forward; macOS has those of the wall clock, which never count
 _MADE_AT: Final = re.compile(r'"ts": *([0-9]+)')
 
 

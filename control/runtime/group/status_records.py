@@ -90,8 +90,8 @@ class GroupState:
 
 def worker_record(worker: str, slots: Iterable[int], since: int) -> tuple[bytes, bytes]:
     """Report a worker's slots, and when it began: this distinguishes two workers of one name."""
-    told = {"slots": sorted(slots), "since": since, "version": OURS}
-    return worker_key(worker), orjson.dumps(told)
+    report = {"slots": sorted(slots), "since": since, "version": OURS}
+    return worker_key(worker), orjson.dumps(report)
 
 
 def worker_left(worker: str) -> tuple[bytes, None]:

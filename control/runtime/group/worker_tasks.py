@@ -176,8 +176,9 @@ class WorkerTasks:
         with self._lock:
             owning = set(self._heard.owners.values())
             idle = {name for name, since in self._heard.since.items() if since and name not in owning}
-            for name in sorted(idle & self._idle) if len(owning | idle) <= SLOTS else ():
-                self._report(status_records.worker_left(name))
+            if len(owning | idle) <= SLOTS:  # of more workers, some own none although they live
+                for name in sorted(idle & self._idle):
+                    self._report(status_records.worker_left(name))
             self._idle = idle
             known = self._config.connectors
             for name, number in self._heard.tasks:

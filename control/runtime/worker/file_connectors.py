@@ -64,8 +64,10 @@ class FileConnectors:
 
     def config(self, name: str) -> Mapping[str, str]:
         """Return the settings in a pipeline's file; secrets are masked."""
-        pipeline = self._pipelines[name]
-        return self._shown.setdefault(name, pipeline.registry.shown(pipeline.given))
+        if name not in self._shown:
+            pipeline = self._pipelines[name]
+            self._shown[name] = pipeline.registry.shown(pipeline.given)
+        return self._shown[name]
 
     def known_config(self, name: str) -> Mapping[str, str] | None:
         """Return them if they were asked for before."""

@@ -19,7 +19,7 @@ def edit_positions(
 ) -> None:
     """Set the positions of these partitions, or start over where none is given.
 
-    A source starts over as a whole, so who removes the position of one database would lose the others too.
+    A source starts over as a whole, so removing the position of one database would remove the others too.
     """
     if edits is None:
         opened.reset(force=False)

@@ -1,7 +1,7 @@
 """The token of a login: the content of a file, read again at each login.
 
 A token of Microsoft Entra expires within the hour, so it is not a setting: something outside renews the file.
-Whoever has a token is let in with it, so it only goes to a server that has proved its name by TLS.  No error
+A server admits anyone who has a token, so it only goes to a server that has proved its name by TLS.  No error
 has any part of the file in it.
 """
 
