@@ -49,7 +49,7 @@ from wrackline.consumers.records.fast_path import (
 from wrackline.consumers.records.slow_path import slow_newest_changes
 from wrackline.consumers.spark.forbidden_path import existing_part, find_forbidden_path
 from wrackline.consumers.spark.sessions import is_gone
-from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.errors import ErrorCode, OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.kafka.topic_names import table_of
 from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.tables.types import MOST_DIGITS
@@ -337,8 +337,8 @@ def _fit_shape(
 
 
 @contextmanager
-def translate_errors(topic: str, table: TableId) -> Iterator[None]:
-    """Let no error through whose text may show values."""
+def translate_errors(topic: str, table: TableId, unknown: ErrorCode = ROUND_FAILED) -> Iterator[None]:
+    """Let no error through whose text may show values; one that has no name of its own becomes `unknown`."""
     try:
         yield
     except WracklineError:
@@ -365,4 +365,4 @@ def translate_errors(topic: str, table: TableId) -> Iterator[None]:
             there = shlex.quote(existing_part(path))
             raise TARGET_FORBIDDEN(topic=topic, path=path, why=why, quoted=there) from exc
         condition = exc.getCondition() if isinstance(exc, PySparkException) else None
-        raise ROUND_FAILED(topic=topic, condition=condition or type(exc).__name__) from exc
+        raise unknown(topic=topic, condition=condition or type(exc).__name__) from exc

@@ -23,7 +23,7 @@ from wrackline.consumers.batch.batch import SPARK_GONE, translate_errors
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.consumers.drive.claim import FENCED
 from wrackline.consumers.drive.departures import Departure
-from wrackline.consumers.drive.leaving import CopyRemover
+from wrackline.consumers.drive.leaving import NOT_LEFT, CopyRemover
 from wrackline.consumers.drive.retry_state import RetryLimits, TableRetryState
 from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome, UpkeepWorker
 from wrackline.consumers.kafka.topic_offsets import Ends
@@ -249,7 +249,7 @@ class Driver:
         return self._merge(topic, newest)
 
     def _leave(self, topic: str, ends: Mapping[int, int], departure: Departure) -> LeftCopy:
-        with translate_errors(topic, table_of(topic)):
+        with translate_errors(topic, table_of(topic), NOT_LEFT):
             return LeftCopy(None if self._leaving is None else self._leaving.leave(topic, ends, departure))
 
     def _depart(self) -> None:

@@ -19,7 +19,7 @@ from typing import Final
 from wrackline.consumers.contract.drop_rules import DropBehaviour
 from wrackline.consumers.contract.target import Dropping, SparkTarget
 from wrackline.consumers.drive.departures import Departure, Departures
-from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.kafka.topic_names import table_of
 
 LETTERS_LEFT = define(
@@ -36,6 +36,14 @@ SHARED = define(
     "{table} is gone at the source, and its copy stays as it is, because it also has rows of {topic}",
     hint="keep it: wrackline table keep <pipeline.toml> '{table}'; or, if nothing merges that topic any more,"
     " drop it by hand",
+)
+NOT_LEFT = define(
+    "drop.failed",
+    Transient,
+    "the copy of topic {topic}, whose table is gone at the source, could not be dropped or renamed"
+    " ({condition})",
+    hint="it is tried again; if it keeps failing, read Spark's log: wrackline consume <pipeline.toml>"
+    " --spark-log spark.log",
 )
 DROPPED: Final = "dropped"
 ABSENT: Final = "absent"

@@ -76,8 +76,8 @@ class LetterDesk:
                 one: state for one, state in self._states.items() if state.doing or state.at_ms > oldest
             }
 
-    def begin(self, name: str, work: LetterWork, by: str) -> Future[None]:
-        """Begin; the future ends with the work, and `state` has what came of it."""
+    def begin(self, name: str, work: LetterWork, by: str) -> Future[LetterState]:
+        """Begin; the future has what came of it, and so has `state` until the next work begins."""
         with self._lock:
             if self._busy is not None:
                 raise BUSY(name=self._busy)
@@ -86,7 +86,7 @@ class LetterDesk:
             self._states[name] = LetterState(work.verb, work, by, now_ms(), known.outcome)
         return background.start_call(lambda: self._work(name, work, by), "letters")
 
-    def _work(self, name: str, work: LetterWork, by: str) -> None:
+    def _work(self, name: str, work: LetterWork, by: str) -> LetterState:
         found: Mapping[str, Any] | None = None
         error: Document | None = None
         try:
@@ -99,6 +99,7 @@ class LetterDesk:
         except WracklineError as wrong:
             error = wrong.document()
         finally:
+            ended = LetterState(None, work, by, now_ms(), found, error)
             with self._lock:
-                self._busy = None
-                self._states[name] = LetterState(None, work, by, now_ms(), found, error)
+                self._busy, self._states[name] = None, ended
+        return ended

@@ -35,6 +35,7 @@ class World:
     away: int = 0  # looks that Kafka does not answer
     at: dict[str, int] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
+    causes: list[str] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)  # how much was reported before each
     stood: list[tuple[str, str]] = field(default_factory=list)
     tries: dict[str, int] = field(default_factory=dict)
@@ -93,6 +94,7 @@ class World:
         self.stood.append((topic, standing.word))
 
     def failed(self, topic: str, standing: TableRetryState) -> None:
+        self.causes.append("" if standing.error is None else standing.error.code)
         self.told.append(f"{topic} {'stopped' if standing.stopped else 'waits'}")
 
     def recovered(self, topic: str) -> None:

@@ -233,9 +233,12 @@ def test_a_copy_that_went_is_made_again_from_the_topic_where_an_operator_keeps_i
     assert world.target.applied(table_of(TOPIC)).of_topic(TOPIC) != {}
 
 
-@pytest.mark.parametrize("call", ["drop", "set_aside", "held"])
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [("drop", "drop.failed"), ("set_aside", "drop.failed"), ("held", "consume.round_failed")],
+)
 def test_a_target_that_raises_an_error_of_its_own_holds_up_no_other_table(
-    call: str, monkeypatch: pytest.MonkeyPatch
+    call: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     behaviour = DropBehaviour.RENAME if call == "set_aside" else DropBehaviour.DROP
     world = merged_whole(rules=DropRules(behaviour, after_ms=0))
@@ -252,7 +255,7 @@ def test_a_target_that_raises_an_error_of_its_own_holds_up_no_other_table(
         return world.at.get(NEIGHBOUR) == 20
 
     assert world.driver(leaving=world.remover).run(world.until(over))
-    assert (world.told.count("s.d.p.a waits"), world.at[NEIGHBOUR]) == (1, 20)
+    assert (world.causes, world.at[NEIGHBOUR]) == ([code], 20)
     assert world.copies() == {"a", "b"}
 
 

@@ -43,8 +43,9 @@ def nursery() -> Nursery:
 def test_an_outcome_is_known_until_it_is_old(nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = LetterDesk(lambda _name, _work: nursery.way(finds))
     assert desk.state("shop").outcome is None
-    desk.begin("shop", LOOK, "ann").result(30)
+    ended = desk.begin("shop", LOOK, "ann").result(30)
     state = desk.state("shop")
+    assert ended == state, "another's work may begin between its end and the next look at the desk"
     assert (state.doing, state.outcome, state.by, state.error) == (None, FOUND, "ann", None)
     monkeypatch.setattr(letter_desk, "_KEPT_S", -1)
     assert desk.state("shop").outcome is None, "it has values of rows"

@@ -53,8 +53,7 @@ def routes(looks: LetterService, once: AnswerCache | None = None) -> APIRouter:
         user, by = request.scope.get("user"), user_of(request)
 
         def do() -> Mapping[str, Any]:
-            looks.letters.begin(name, wanted, by).result()
-            state = looks.letters.state(name)
+            state = looks.letters.begin(name, wanted, by).result()
             if state.outcome is None:
                 error = state.error or {}
                 raise NOT_WORKED(name=name, why=error["sentence"], code=error["code"], hint=error["hint"])
