@@ -89,7 +89,12 @@ def _words(letters: Mapping[str, str]) -> PropertyForm:
     return PropertyForm(read, write)
 
 
+def _one_of_list(text: str | None) -> str | None:
+    return None if text is None or "," in text else text
+
+
 TEXT: Final = PropertyForm(_text, lambda text: text)
+_ONE: Final = PropertyForm(lambda value: _one_of_list(_text(value)), _one_of_list)
 DML: Final = _words({"INSERT": "c", "UPDATE": "u", "DELETE": "d"})
 DDL: Final = _words({word: word for word in CHANGES})
 _SECONDS: Final = _number("", "", 1000)
@@ -109,6 +114,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     Property(("source", "user"), "database.user", TEXT),
     Property(("source", "password"), "database.password", TEXT),
     Property(("source", "database"), "database.dbname", TEXT, _POSTGRES),
+    Property(("source", "database"), "database.names", _ONE, ("sqlserver",)),
     Property(("source", "sslMode"), "database.sslmode", TEXT, _POSTGRES),
     Property(("source", "sslMode"), "database.ssl.mode", TEXT, _MYSQL),
     Property(("source", "replicateExistingData"), "snapshot.mode", _flag("initial", "no_data")),

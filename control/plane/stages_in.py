@@ -40,6 +40,7 @@ _PLUGIN: Final = frozenset({"name", "type", "properties"})
 _TABLE: Final = frozenset({"database", "schema", "table", "name", "columns", "dmlBlacklist", "ddlBlacklist"})
 _WHOLE: Final = frozenset({"stages", "connections", "tables", "tableTransformations", "labels", "settings"})
 _OBJECTS: Final = ("resources", "retries", "parallelism")
+_SCHEMAS: Final[Mapping[str, str]] = {"postgres": "public", "sqlserver": "dbo"}  # where none is named
 _AS_IS: Final = IgnoredReason("its value can't be used as it is", "see: wrackline settings")
 _REMOTE_SPARK: Final = IgnoredReason(
     "Spark runs elsewhere (spark.remote)", "set it where that Spark is started"
@@ -204,7 +205,7 @@ def _take_tables(
     for number, entry in enumerate(_list(config.get("tables", []), "tables")):
         one = _object(entry, "a table")
         name = str(one.get("table") or one.get("name") or "")
-        over = one.get("schema") or ("public" if kind == "postgres" else one.get("database")) or ""
+        over = one.get("schema") or _SCHEMAS.get(kind) or one.get("database") or ""
         table = TableName(str(over), name)
         if not all(table):
             made.ignore(("tables", str(number)), _NO_TABLE)

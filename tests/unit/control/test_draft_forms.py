@@ -146,6 +146,22 @@ def test_what_the_document_prints_is_taken_and_what_is_not_there_is_named() -> N
     assert whole.findings == [], "to leave an artifact out loses nothing"
 
 
+def test_a_database_of_sql_server_is_a_property_and_several_are_a_setting() -> None:
+    one = {
+        "name": "shop",
+        "stages": [stage("source", "sqlserver", database="Shop")],
+        "tables": [{"database": "Shop", "schema": "dbo", "table": "orders"}],
+    }
+    forms = DraftForms.of(one, "shop")
+    assert forms.settings.items() >= {"database.names": "Shop", "table.include.list": "dbo.orders"}.items()
+    assert write_stages(forms.settings) == one
+    bare = {**one, "tables": [{"database": "Shop", "table": "orders"}]}
+    assert DraftForms.of(bare, "shop").settings == forms.settings
+    back = write_stages({**forms.settings, "database.names": "Shop,Old"})
+    assert (back["settings"], back["stages"]) == ({"database.names": "Shop,Old"}, [stage("source", "sqlserver")])
+    assert ignored({**one, "stages": [stage("source", "sqlserver", database="a,b")]}) == ["source.database"]
+
+
 def test_a_property_without_effect_is_named_and_is_a_finding() -> None:
     config = {
         **ALL,
@@ -240,7 +256,7 @@ UNKNOWN_YET = ("requireManualDrop", "ddlBlacklist", "description")  # settings o
 
 @st.composite
 def documents(draw: st.DrawFn) -> dict[str, Any]:
-    kind = draw(st.sampled_from(["postgres", "mysql", "mariadb"]))
+    kind = draw(st.sampled_from(["postgres", "mysql", "mariadb", "sqlserver"]))
     target = draw(st.sampled_from(["iceberg", "delta", "postgres"]))
     made: dict[str, Any] = {}
     sides: dict[str, dict[str, Any]] = {"source": {}, "target": {}}
@@ -257,7 +273,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
     chosen = [draw(st.none() | st.lists(NAMES, min_size=1, max_size=2, unique=True)) for _ in tables]
     own = {"database": sides["source"]["database"]} if "database" in sides["source"] else {}
     for (over, table), columns in zip(tables, chosen, strict=True):
-        where = {**own, "schema": over} if kind == "postgres" else {"database": over}
+        where = {"database": over} if kind in ("mysql", "mariadb") else {**own, "schema": over}
         of = {} if columns is None else {"columns": [{"name": name} for name in columns]}
         made.setdefault("tables", []).append({**where, "table": table, **of})
     return {
