@@ -284,9 +284,9 @@ class StatusLine:
 
 def _line_of(figures: PartitionFigures, place: str | None) -> str:
     behind = _figures(figures)["behind_bytes"]
-    lag = "lag -" if behind is None else f"lag {size_text(behind)}"
-    since = "-" if figures.lag_ms is None else f"{figures.lag_ms:,} ms"
-    return f"{lag}, {since}  at {place or '-'}"
+    size = None if behind is None else size_text(behind)
+    since = None if figures.lag_ms is None else f"{figures.lag_ms:,} ms"
+    return f"lag {', '.join(part for part in (size, since) if part) or '-'}  at {place or '-'}"
 
 
 def _figures(figures: PartitionFigures) -> Mapping[str, int | None]:

@@ -58,7 +58,7 @@ def test_the_line_says_rate_lag_and_position() -> None:
     clock = Clock()
     measures = made(clock)
     line = StatusLine(measures, lambda _, saved: f"place {saved['lsn']}", clock)
-    assert line()[0] == "0 events/s  0 in all  lag -, -  at -"
+    assert line()[0] == "0 events/s  0 in all  lag -  at -"
     measures.published([publication(3000)], 0.1)
     measures.log_state(PARTITION, LogState("slot", None, 9, 1_234_567, None, None, None))
     clock.now += 2
@@ -68,6 +68,12 @@ def test_the_line_says_rate_lag_and_position() -> None:
     assert told == {"events": 3000, "events_per_s": 1500.0, "databases": [place]}
     clock.now += 2
     assert line()[0].startswith("0 events/s  3,000 in all")
+
+
+def test_a_log_whose_bytes_nobody_counts_has_a_lag_in_time_alone() -> None:
+    measures = made(Clock())
+    measures.published([publication(1)], 0.1)
+    assert StatusLine(measures, lambda *_: "there", Clock())()[0].endswith("lag 12 ms  at there")
 
 
 def test_off_a_terminal_it_is_a_line_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
