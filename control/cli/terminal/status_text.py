@@ -141,6 +141,9 @@ def details(status: PipelineStatus, table: str, look: StatusStyle) -> Iterator[T
 def heads(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
     """Report which processes run, and which side does not answer."""
     if isinstance(status.source, WracklineError):
+        if status.source is status.log and not isinstance(status.target, Mapping):  # no board
+            yield Text.assemble((status.pipeline, "bold"), "  unknown: ", (str(status.source), "yellow"))
+            return
         yield Text.assemble(("source", "bold"), "  unknown: ", (str(status.source), "yellow"))
     yield from _log(status.log, look.now_ms)
     for database, read in status.first.items():

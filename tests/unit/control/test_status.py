@@ -250,6 +250,10 @@ def test_one_side_is_shown_where_the_other_does_not_answer() -> None:
     assert "a wall" in "\n".join(shown(PipelineStatus("shop", BUSY, BUSY, consumer())))
 
 
+def test_a_board_that_can_not_be_read_is_said_once() -> None:
+    assert shown(PipelineStatus("shop", BUSY, BUSY, BUSY)) == f"shop  unknown: {BUSY}".splitlines()
+
+
 def test_a_worker_that_recovers_says_from_what_and_a_script_hears_it() -> None:
     report = {"state": "recovering", "error": BUSY.document(), "databases": {}}
     found = PipelineStatus("shop", {"shop.public.orders": GOING}, report, None)
