@@ -11,6 +11,7 @@ from typing import Any
 import fastavro
 import orjson
 import pytest
+from confluent_kafka.admin import AdminClient
 from confluent_kafka.schema_registry import SchemaRegistryClient
 
 from tests.fixtures.prepared import Forked, run_command
@@ -172,3 +173,17 @@ def test_a_check_finds_what_is_not_captured_with_the_sql_that_repairs_it(pipelin
         "EXEC [shop].sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'orders'" in done.stdout
     )
     assert "USE [stock]; EXEC sys.sp_cdc_enable_db;" in done.stdout, done.stdout
+
+
+def test_an_assessment_tries_each_database_and_leaves_nothing(pipeline: Pipeline) -> None:
+    done = run_command(["assess", str(pipeline.file), "--probe", "--json"], env=pipeline.around)
+    found = orjson.loads(done.stdout)
+    assert done.returncode == Exit.OK, done.stdout
+    tried = [(one["id"], one["ok"]) for one in found["trials"]]
+    each = [("login", True), ("log", True), ("rows", True)]
+    assert tried == [*each, *each, ("transaction", True), ("versions", True)]
+    assert (found["forecast"]["rows"], found["forecast"]["logMostSeconds"]) == (2 * ROWS, 3 * 86_400)
+    for database in ("shop", "stock"):
+        assert pipeline.execute(database, "SELECT id FROM dbo.signals;") == []
+    listed = AdminClient({"bootstrap.servers": pipeline.kafka.bootstrap}).list_topics(timeout=30).topics
+    assert not [topic for topic in listed if pipeline.prefix in topic]
