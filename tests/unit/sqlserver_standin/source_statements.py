@@ -233,6 +233,7 @@ WRITERS = {
     "check/facts_sql.py:jobs",
     "check/facts_sql.py:newest_age",
     "check/grants.py:_right",
+    "check/grants.py:_place_right",
     "check/grants.py:needed_rights",
     "check/grants.py:rights_sql",
     "chunks/marks.py:FENCE_SQL",

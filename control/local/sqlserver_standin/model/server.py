@@ -59,6 +59,8 @@ class ModelServer:
     """`EngineEdition`: 2 Standard, 3 Enterprise, 5 Azure SQL Database, 8 Managed Instance."""
     passwords: dict[str, str] = field(default_factory=dict)
     administrators: set[str] = field(default_factory=set)
+    viewers: set[str] = field(default_factory=set)
+    """Who has VIEW SERVER STATE beside the administrators."""
     tokens: dict[str, tuple[str, dt.datetime]] = field(default_factory=dict, repr=False)
     """Whom a token is for, and when it expires."""
     databases: dict[str, ModelDatabase] = field(default_factory=dict)
@@ -127,6 +129,10 @@ class ModelServer:
         if database.number <= 4:
             return Grant(schemas=frozenset({"dbo"}))
         return database.grants.get(user.lower())
+
+    def views_state(self, user: str) -> bool:
+        """Say whether a user may see the state of the server, and so of each database."""
+        return user.lower() in self.viewers | self.administrators
 
     def advance(self, **by: float) -> None:
         """Hand in time: `advance(seconds=5)`; who waits for a lock looks at it."""

@@ -81,7 +81,7 @@ def _is_server_member(context: FunctionContext, given: _Arguments) -> Cell:
 def _server_property(context: FunctionContext, given: _Arguments) -> Cell:
     server = context.asker.server
     known: Mapping[str, str | int] = {
-        "productversion": ".".join(map(str, (*VERSION, 0))),
+        "productversion": "12.0.2000.8" if server.edition in {5, 8} else ".".join(map(str, (*VERSION, 0))),
         "productlevel": "RTM",
         "productmajorversion": str(VERSION[0]),
         "edition": {2: "Standard Edition (stand-in)", 5: "SQL Azure"}.get(

@@ -34,8 +34,8 @@ TABLE_MISSING = define(
     OperatorNeeded,
     "table {table} does not exist, no longer exists, or is not visible to this login",
     hint="check whether it has another name now: SELECT s.name, t.name FROM [{database}].sys.tables t JOIN"
-    " [{database}].sys.schemas s ON s.schema_id = t.schema_id; correct table.include.list, or grant SELECT"
-    " on it",
+    " [{database}].sys.schemas s ON s.schema_id = t.schema_id; correct table.include.list; or as db_owner:"
+    " GRANT SELECT ON OBJECT::[<schema>].[<table>] TO <user>;",
 )
 
 # Each capture instance: its object_id, its start, whether its table was dropped.
@@ -89,6 +89,7 @@ class CatalogueLook:
     tables: Mapping[int, SqlServerTableFacts] = field(default_factory=dict)
     proof: InstancesProof = frozenset()
     unnumbered: frozenset[str] = frozenset()  # instances whose change tables lack __$command_id
+    unseen: tuple[str, ...] = ()  # instances of tables that this login can't see
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +218,8 @@ def _looked(
         for number, made in of_tables.items()
     }
     proof = frozenset((row[1], row[5], bool(row[7])) for row in instances)
-    return CatalogueLook(names, tables, proof)
+    unseen = tuple(sorted(row[0] for row in instances if row[2] not in names and not row[7]))
+    return CatalogueLook(names, tables, proof, unseen=unseen)
 
 
 def _key(

@@ -28,6 +28,7 @@ NOT_ENABLED = define(
 )
 
 AZURE_DATABASE: Final = 5
+AZURE: Final = frozenset({AZURE_DATABASE, 8})  # with Managed Instance: both are as new as can be, and say 12
 _ZONED: Final = 16  # SQL Server 2022 knows its zone by name
 _EDITION: Final = (
     "SELECT CAST(SERVERPROPERTY('EngineEdition') AS int),"
@@ -51,7 +52,7 @@ class SqlServerEdition:
     @property
     def zoned(self) -> bool:
         """Whether it knows its zone by name."""
-        return self.azure or int(self.version.split(".", maxsplit=1)[0]) >= _ZONED
+        return self.number in AZURE or int(self.version.split(".", maxsplit=1)[0]) >= _ZONED
 
 
 class SqlServerConnector:

@@ -21,6 +21,7 @@ from wrackline.producers.sources.sqlserver.check.grants import needed_rights, ri
 from wrackline.producers.sources.sqlserver.connect.server_errors import explain
 from wrackline.producers.sources.sqlserver.discover.types import SqlServerType
 from wrackline.producers.sources.sqlserver.follow.capture_instances import unnumbered_sql
+from wrackline.producers.sources.sqlserver.session.server import SqlServerEdition
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.tables.table import TableId
@@ -42,7 +43,8 @@ def ids(findings: Iterable[Finding]) -> list[str]:
         ({"version": "13.0.4001.0"}, []),
         ({"version": "13.0.1601.5"}, ["version_old"]),
         ({"version": "12.0.2000.8", "edition": 5, "agent": None}, []),  # Azure SQL Database says 12 for ever
-        ({"version": "12.0.2000.8", "edition": 8}, ["version_old"]),
+        ({"version": "12.0.2000.8", "edition": 8}, []),  # and so does Managed Instance
+        ({"version": "12.0.2000.8"}, ["version_old"]),
         ({"edition": 4}, ["edition_without"]),  # Express
         ({"agent": ("SQL Server Agent", "Stopped")}, ["agent_stopped"]),
         ({"agent": None}, []),  # we may not see it
@@ -93,11 +95,24 @@ def test_each_right_is_asked_for_by_its_name_and_granted_by_a_statement() -> Non
         "GRANT SELECT ON OBJECT::[dbo].[signals] TO [shop\\cdc];",
         "GRANT INSERT ON OBJECT::[dbo].[signals] TO [shop\\cdc];",
         "GRANT DELETE ON OBJECT::[dbo].[signals] TO [shop\\cdc];",
-        "GRANT VIEW DATABASE STATE TO [shop\\cdc];",
+        "USE master; GRANT VIEW SERVER STATE TO [shop\\cdc];",
     ]
     found = list(right_findings("shop", rights, [1, 0, None, 1, 1, 1, 1]))
     assert ids(found) == ["right_lacks", "right_lacks"], "NULL is no proof"
     assert found[0].suggestion == "as db_owner: USE [shop]; ALTER ROLE [r]]] ADD MEMBER [shop\\cdc];"
+
+
+def test_a_place_of_the_log_is_a_right_on_the_server_but_of_azure_s_database() -> None:
+    [_, right] = needed_rights("u", [], [], fence=True)
+    [finding] = right_findings("shop", [right], [0])
+    assert finding.suggestion.startswith("as sysadmin: USE master; GRANT VIEW SERVER STATE TO [u];")
+    assert (finding.fixes[0]["as"], finding.fixes[0]["sql"]) == ("sysadmin", right.statement)
+    [_, azure] = needed_rights("u", [], [], fence=True, azure=True)
+    assert azure.statement == "GRANT VIEW DATABASE STATE TO [u];"
+
+
+def test_azure_knows_its_zone_by_name_whatever_its_version_says() -> None:
+    assert [SqlServerEdition(number, "12.0.2000.8").zoned for number in (3, 5, 8)] == [False, True, True]
 
 
 def test_a_pipeline_that_only_reads_needs_only_to_read() -> None:

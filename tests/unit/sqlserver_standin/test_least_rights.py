@@ -1,0 +1,120 @@
+"""A login that has what `check` asks for, and nothing else, can do what a pipeline does."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from tests.fixtures.sqlserver_world import USER, SqlServerWorld
+from tests.unit.sqlserver_standin.shop import outcomes, session
+from wrackline.control.local.sqlserver_standin.model.database import Grant
+from wrackline.producers.contract.source_plugin import Edge, MarkKind
+from wrackline.producers.sources.sqlserver.chunks.marks import SqlServerFence
+from wrackline.producers.sources.sqlserver.log.lsn import ZERO
+from wrackline.producers.sources.sqlserver.source import SqlServerSource
+from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.language.findings import Finding, Severity
+from wrackline.schemas.tables.table import TableId
+
+
+class Poor:
+    """A world whose login has no right but to enter the database."""
+
+    def __init__(self, kind: MarkKind, **more: str) -> None:
+        self.world = SqlServerWorld(1, kind, **more)
+        self.partition = self.world.source.partitions()[0]
+        self.database = self.world.database(self.partition)
+        self.world.model.create_login("sa", "secret", administrator=True)
+        self.world.model.administrators.discard(USER)
+        self.admin = session(self.world.model, "sa", database="shop0")
+        self.world.model.grant(USER, "shop0", Grant(schemas=frozenset(), views_state=False))
+
+    @property
+    def source(self) -> SqlServerSource:
+        assert isinstance(self.world.source, SqlServerSource)
+        return self.world.source
+
+    def allow(self, table: str) -> None:
+        """Let the login read a table, which it does not see before."""
+        outcomes(self.admin, f"GRANT SELECT ON OBJECT::[{table.replace('.', '].[')}] TO {USER};")
+
+    def findings(self) -> Sequence[Finding]:
+        return self.source.check(self.partition, self.tables())
+
+    def tables(self) -> Sequence[TableId]:
+        try:
+            return self.source.tables(self.partition)
+        except OperatorNeeded:
+            return ()
+
+    def errors(self) -> Sequence[Finding]:
+        return [one for one in self.findings() if one.severity is Severity.ERROR]
+
+    def repair(self) -> list[str]:
+        """Run what the findings say, as somebody who may; return their ids."""
+        seen = []
+        while missing := [one for one in self.errors() if one.fixes]:
+            for one in missing:
+                outcomes(self.admin, one.fixes[0]["sql"])
+                seen.append(one.id.removeprefix("sqlserver."))
+            assert len(seen) < 20, seen
+        assert self.errors() == []
+        return seen
+
+
+Make = Callable[..., Poor]
+
+
+@pytest.fixture
+def make() -> Iterator[Make]:
+    made: list[Poor] = []
+
+    def poor(kind: MarkKind, edition: int = 3, **more: str) -> Poor:
+        made.append(Poor(kind, **more))
+        made[-1].world.model.edition = edition
+        return made[-1]
+
+    yield poor
+    for one in made:
+        one.world.close()
+
+
+@pytest.mark.parametrize(
+    ("edition", "of_server"), [(3, True), (5, False), (8, True)], ids=["server", "azure", "managed"]
+)
+def test_a_place_of_the_log_is_read_with_the_rights_that_the_check_asks_for(
+    make: Make, edition: int, *, of_server: bool
+) -> None:
+    poor = make(MarkKind.FENCE, edition)
+    poor.allow("public.orders")
+    assert ("server_right_lacks" in poor.repair()) == of_server
+    mark = poor.source.reader(poor.partition).marks.set("mine", Edge.CLOSE)
+    assert isinstance(mark, SqlServerFence)
+    assert poor.source.log_end(poor.partition).lsn >= mark.lsn > ZERO
+
+
+def test_a_signal_table_needs_no_right_on_the_server_but_a_table_without_a_key_does(make: Make) -> None:
+    poor = make(MarkKind.SIGNAL, **{"table.include.list": r"public\..*"})
+    poor.allow("public.orders")
+    assert "server_right_lacks" not in poor.repair()
+    poor.source.reader(poor.partition).marks.set("mine", Edge.CLOSE)
+    poor.database.create_table("public.keyless", {"a": "int"}, ())
+    poor.database.enable_table("public.keyless")
+    poor.database.scan()
+    poor.allow("public.keyless")
+    assert [one.id for one in poor.errors()] == ["sqlserver.server_right_lacks"]
+    poor.repair()
+    table = TableId("shop0", "public", "keyless")
+    whole = poor.source.reader(poor.partition).whole(table)
+    whole.close()
+
+
+def test_a_captured_table_that_the_login_can_t_see_is_not_passed_over_in_silence(make: Make) -> None:
+    poor = make(MarkKind.SIGNAL, **{"table.include.list": r"public\..*"})
+    poor.database.enable_table("public.elsewhere")
+    poor.database.scan()
+    poor.allow("public.orders")
+    poor.repair()
+    [found] = [one for one in poor.findings() if one.id == "sqlserver.tables_unseen"]
+    assert found.description.endswith("of shop0: public_elsewhere")
+    poor.allow("public.elsewhere")
+    assert not [one for one in poor.findings() if one.id == "sqlserver.tables_unseen"]
