@@ -61,6 +61,8 @@ class ModelServer:
     administrators: set[str] = field(default_factory=set)
     viewers: set[str] = field(default_factory=set)
     """Who has VIEW SERVER STATE beside the administrators."""
+    contained: dict[str, str] = field(default_factory=dict)
+    """Users that exist in one database only."""
     tokens: dict[str, tuple[str, dt.datetime]] = field(default_factory=dict, repr=False)
     """Whom a token is for, and when it expires."""
     databases: dict[str, ModelDatabase] = field(default_factory=dict)
@@ -100,9 +102,10 @@ class ModelServer:
         """Let a user into a database."""
         self.databases[database.lower()].grants[user.lower()] = grant
 
-    def logs_in(self, user: str, password: str) -> bool:
-        """Say whether the password is right."""
-        return self.passwords.get(user.lower()) == password
+    def logs_in(self, user: str, password: str, database: str) -> bool:
+        """Say whether the password is right, and the database one that the user can be in."""
+        known = self.contained.get(user.lower(), database.lower()) == database.lower()
+        return known and self.passwords.get(user.lower()) == password
 
     def database(self, name: str, user: str) -> ModelDatabase:
         """Return a database that the user may enter and that can be read."""

@@ -7,7 +7,9 @@
 | 208, 911, 916, 4060, 22901, 22985 | a table, a database or a capture instance is missing | an operator |
 | 229, 230, 262, 297, 300, 15247 | a right is missing | an operator |
 | 18452, 18456, 18470, 18486, 18487, 18488 | the login is refused | an operator |
-| 220, 232, 241, 245, 248, 8114, 8115, 8152 | a value that can't be read or compared | an operator |
+| 220, 232, 241, 245, 248, 2628, 8114, 8115, 8152 | a value that can't be read or compared | an operator |
+| 40615, 40914, 47073 | a firewall of Azure's refuses our address | an operator |
+| 3952 | the database keeps no versions of rows | an operator |
 | 207 | a column is missing | an operator |
 | 102, 156, 170, 319, 8155 | a statement that will fail again | an operator |
 | 3906, 3908 | the database only reads | an operator |
@@ -60,6 +62,21 @@ LOGIN_REFUSED = define(
     " is in the server's error log",
     connects=True,
 )
+ADDRESS_REFUSED = define(
+    "sqlserver.address_refused",
+    OperatorNeeded,
+    "Azure lets nobody in from our address: {reason}",
+    hint="on the server's page, under Networking, add a firewall rule for the address, or a rule for the"
+    " virtual network; it holds after up to five minutes",
+    connects=True,
+)
+VERSIONS_MISSING = define(
+    "sqlserver.versions_missing",
+    OperatorNeeded,
+    "the server can't {doing}, because the database keeps no versions of rows (error {number})",
+    hint="as db_owner: ALTER DATABASE CURRENT SET ALLOW_SNAPSHOT_ISOLATION ON; or read under locks:"
+    ' snapshot.isolation.mode = "read_committed"',
+)
 VALUE_REFUSED = define(
     "sqlserver.value_refused",
     OperatorNeeded,
@@ -84,6 +101,7 @@ ONLY_READS = define(
 
 _UNREADY: Final = frozenset({922, 927, 942, 952, 954, 976, 978, 983, 40613})
 _RIGHTS: Final = frozenset({229, 230, 262, 297, 300, 15247})
+_ADDRESSES: Final = frozenset({40615, 40914, 47073})
 _MISSING: Final = frozenset({208, 911, 916, 4060, 22901, 22985})
 _TABLE: Final = ErrorTable(
     {
@@ -91,13 +109,15 @@ _TABLE: Final = ErrorTable(
         OBJECT_MISSING: _MISSING,
         RIGHT_MISSING: _RIGHTS,
         LOGIN_REFUSED: (18452, 18456, 18470, 18486, 18487, 18488),
-        VALUE_REFUSED: (220, 232, 241, 245, 248, 8114, 8115, 8152),
+        ADDRESS_REFUSED: _ADDRESSES,
+        VERSIONS_MISSING: (3952,),
+        VALUE_REFUSED: (220, 232, 241, 245, 248, 2628, 8114, 8115, 8152),
         STATEMENT_REFUSED: (102, 156, 170, 319, 8155),
         ONLY_READS: (3906, 3908),
         COLUMN_MISSING: (207,),
     },
     otherwise=SERVER_LOST,
-    shown=_UNREADY | _RIGHTS | _MISSING,
+    shown=_UNREADY | _RIGHTS | _MISSING | _ADDRESSES,
     named="error {}",
 )
 
