@@ -195,7 +195,7 @@ def repairs() -> Iterator[str]:
     """Write the statements of the findings, which an operator pastes."""
     for one in rights():
         yield f"USE [shop]; {one.statement}"
-    values = {"database": "[shop]", "name": "shop", "seconds": "5", "minutes": "60"}
+    values = {"database": "[shop]", "name": "shop", "seconds": "5", "minutes": "60", "user": f"[{USER}]"}
     for rule in vars(check_rules).values():
         for fix in rule.fixes if isinstance(rule, Rule) else ():
             for text in (fix["sql"], fix["undo"]):

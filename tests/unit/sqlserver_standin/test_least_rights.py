@@ -1,6 +1,7 @@
 """A login that has what `check` asks for, and nothing else, can do what a pipeline does."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from wrackline.producers.sources.sqlserver.chunks.marks import SqlServerFence
 from wrackline.producers.sources.sqlserver.log.lsn import ZERO
 from wrackline.producers.sources.sqlserver.source import SqlServerSource
 from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.events.projection import Projection
 from wrackline.schemas.language.findings import Finding, Severity
 from wrackline.schemas.tables.table import TableId
 
@@ -118,3 +120,41 @@ def test_a_captured_table_that_the_login_can_t_see_is_not_passed_over_in_silence
     assert found.description.endswith("of shop0: public_elsewhere")
     poor.allow("public.elsewhere")
     assert not [one for one in poor.findings() if one.id == "sqlserver.tables_unseen"]
+
+
+def test_an_owner_of_the_database_needs_no_role_of_an_instance(make: Make) -> None:
+    """Whoever rotates instances owns the database, and is let in without the role."""
+    poor = make(MarkKind.SIGNAL)
+    poor.database.disable_table("public_orders")
+    poor.database.enable_table("public.orders", role="readers")
+    poor.database.scan()
+    poor.allow("public.orders")
+    poor.allow("public.signals")
+    poor.repair()
+    assert poor.database.grants[USER].roles == {"readers"}
+    poor.world.model.grant(USER, "shop0", Grant(owner=True))
+    assert poor.errors() == []
+
+
+@pytest.mark.parametrize("key", [("id",), ()], ids=["chunks", "whole"])
+def test_values_that_the_login_sees_masked_are_refused_and_not_copied(
+    make: Make, key: tuple[str, ...]
+) -> None:
+    """A change table has the values themselves, so existing rows would differ from their changes."""
+    poor = make(MarkKind.FENCE, **{"table.include.list": r"public\..*"})
+    table = poor.database.create_table("public.people", {"id": "int", "mail": "nvarchar(50)"}, key)
+    table.columns = tuple(replace(one, masked=one.name == "mail") for one in table.columns)
+    poor.database.enable_table("public.people")
+    poor.database.scan()
+    poor.allow("public.people")
+    reader, people = poor.source.reader(poor.partition), TableId("shop0", "public", "people")
+    poor.world.model.viewers.add(USER)
+    outcomes(poor.admin, "GRANT SELECT ON SCHEMA::cdc TO reader;")
+    read = reader.queries.describe if key else reader.whole
+    with pytest.raises(OperatorNeeded) as caught:
+        read(people)
+    assert caught.value.code == "sqlserver.values_masked"
+    assert "mail" in caught.value.sentence
+    assert poor.repair() == ["column_masked"]
+    found = read(people)
+    assert isinstance(found, Projection) or found.close() is None

@@ -11,7 +11,8 @@ from wrackline.control.local.sqlserver_standin.tsql.sources import Reader
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.control.local.sqlserver_standin.wire.values import Cell
 
-_OF_DATABASE = frozenset({"VIEW DATABASE STATE", "VIEW DATABASE PERFORMANCE STATE"})
+_UNMASK = "UNMASK"
+_OF_DATABASE = frozenset({"VIEW DATABASE STATE", "VIEW DATABASE PERFORMANCE STATE", _UNMASK})
 _OF_SERVER = frozenset({"VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE"})
 _OWNER = "db_owner"
 _NOTHING = Grant(schemas=frozenset(), views_state=False)
@@ -53,7 +54,9 @@ def _grant_of_server(statement: RightGrant, asker: Asker) -> None:
 
 def _grant(statement: RightGrant, database: ModelDatabase) -> None:
     held = _held(database, statement.user)
-    if statement.kind == "DATABASE":
+    if statement.rights == (_UNMASK,):
+        held = replace(held, single=held.single | {(_UNMASK, "")})
+    elif statement.kind == "DATABASE":
         held = replace(held, views_state=True)
     else:
         *front, last = (part.lower() for part in statement.securable)
@@ -100,6 +103,8 @@ def has_permission(asker: Asker, given: Sequence[Cell]) -> Cell:
     *front, last = name_parts(securable)
     if known is _OF_DATABASE:
         found = asker.server.databases.get(last.lower())
+        if found is not None and right.upper() == _UNMASK:
+            return int(replace(asker, database=found).grant.may(_UNMASK, ""))
         return None if found is None else int(replace(asker, database=found).views_state)
     if (kind or "").upper() == "SCHEMA":
         exists = last.lower() in {one.lower() for one in database.schemas}

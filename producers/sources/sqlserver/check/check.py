@@ -70,7 +70,8 @@ class SqlServerLook:
         self.edition = edition_of(session)
         self.row = database_row(session, self.edition, server.database)
         self.catalogue = CatalogueLook({})
-        self.readable = self.row.captured and self.has(next(grants.needed_rights(server.user, [], [])))
+        usable = self.row.captured and not check_server.too_old(self.edition.number, self.edition.version)
+        self.readable = usable and self.has(next(grants.needed_rights(server.user, [], [])))
         if self.readable:
             self.catalogue = SqlServerCatalogue(self.ask, server.database, shapes).look()
         found = [
@@ -208,11 +209,16 @@ def _signal_findings(look: SqlServerLook) -> Iterator[Finding]:
 
 def _rule_findings(look: SqlServerLook) -> Iterator[Finding]:
     sources = []
+    names = {"database": identifier(look.server.database), "user": identifier(look.server.user)}
     for facts in look.captured:
         try:
-            sources.append(look.shapes.of(facts).source)
+            shape = look.shapes.of(facts)
         except WracklineError as error:
             yield error_finding(error, facts.id, impact="the table is not copied")
+            continue
+        sources.append(shape.source)
+        for column in facts.masked(shape):
+            yield check_rules.COLUMN_MASKED(facts.id, column, listed=f"{facts.id}.{column}", **names)
     yield from projection.findings(look.shapes.rules, sources)
     yield from FirstReads.of(look.settings).unmatched_findings([facts.id for facts in look.captured])
 

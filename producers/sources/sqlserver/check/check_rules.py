@@ -206,6 +206,16 @@ PLACE_CUT = rule(
     "two values that differ only in the seventh place are copied as one",
     "carry it as text, with all places: column.as.text = '{listed}'",
 )
+COLUMN_MASKED = rule(
+    "sqlserver.column_masked",
+    ERROR,
+    "The login sees masked values of a column",
+    "the column has a mask, and the login has not the right to see behind it",
+    "existing rows of the table are not copied, because they would differ from what the log has",
+    "as db_owner: USE {database}; GRANT UNMASK TO {user}; or leave the column out: column.exclude.list ="
+    " '{listed}'",
+    fix("sqlserver.column_masked", "USE {database}; GRANT UNMASK TO {user};", "db_owner"),
+)
 COMPUTED_LEFT_OUT = rule(
     "sqlserver.computed_left_out",
     INFO,

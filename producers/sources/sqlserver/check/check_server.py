@@ -56,11 +56,16 @@ class DatabaseFacts:
     polling_s: int | None = None
 
 
+def too_old(edition: int, version: str) -> bool:
+    """Whether a server lacks what we ask of it."""
+    return edition not in AZURE and _number(version) < OLDEST
+
+
 def server_findings(facts: SqlServerFacts, database: str) -> Iterator[Finding]:
     """Report what the server itself lacks."""
     if facts.edition not in EDITIONS:
         yield rules.EDITION_WITHOUT(edition=facts.edition)
-    elif facts.edition not in AZURE and _number(facts.version) < OLDEST:
+    elif too_old(facts.edition, facts.version):
         yield rules.VERSION_OLD(version=facts.version)
     if facts.edition != AZURE_DATABASE and facts.agent is not None and facts.agent[1] != "Running":
         service, status = facts.agent

@@ -29,7 +29,8 @@ NO_PLACE = define(
     "the server does not show the place of our own transaction in its log",
     hint="as sysadmin: USE master; GRANT VIEW SERVER STATE TO <login>; on Azure SQL Database: GRANT VIEW"
     " DATABASE STATE TO <user>; or use rows as watermarks: signal.data.collection ="
-    " '<database>.<schema>.<table>', captured like any table. A secondary may show none: read from the primary",
+    " '<database>.<schema>.<table>', captured like any table. A secondary may show none: read from the"
+    " primary",
 )
 
 _FENCE = 'incremental.snapshot.watermarking.strategy = "fence"'

@@ -24,7 +24,7 @@ from wrackline.producers.sources.sqlserver.follow.capture_instances import (
 )
 from wrackline.producers.sources.sqlserver.follow.handover import NOT_CAPTURED, in_order
 from wrackline.schemas.errors import OperatorNeeded, define
-from wrackline.schemas.events.projection import Projection, project
+from wrackline.schemas.events.projection import Plain, Projection, project
 from wrackline.schemas.settings.filters import ColumnRules
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import Kind
@@ -53,6 +53,7 @@ class SqlServerColumnFacts(NamedTuple):
     nullable: bool
     computed: bool
     collation: str | None
+    masked: bool = False  # whether our login sees another value than is stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,15 @@ class SqlServerTableFacts:
             for one in sorted(instance.columns, key=lambda one: one.ordinal)
             if one.column_id in there and not one.computed
         ]
+
+    def masked(self, shape: Projection) -> list[str]:
+        """Name the published columns of which our login would read other values than the log has."""
+        published = {
+            column.name
+            for column, action in zip(shape.source.columns, shape.actions, strict=True)
+            if action is not Plain.DROP
+        }
+        return [column.name for column in self.columns if column.masked and column.name in published]
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +210,10 @@ def _looked(
                 )
             )
     of_columns: dict[int, list[SqlServerColumnFacts]] = defaultdict(list)
-    for table, name, number, kind, length, digits, scale, computed, nullable, collation in columns:
+    for table, name, number, kind, length, digits, scale, computed, nullable, collation, masked in columns:
         made = of_catalogue(kind, length, digits, scale)
         of_columns[table].append(
-            SqlServerColumnFacts(name, number, made, bool(nullable), bool(computed), collation)
+            SqlServerColumnFacts(name, number, made, bool(nullable), bool(computed), collation, bool(masked))
         )
     unique: dict[int, dict[int, tuple[bool, list[int]]]] = defaultdict(dict)
     for table, index_id, primary, number in keys:

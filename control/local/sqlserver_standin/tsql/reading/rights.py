@@ -19,6 +19,8 @@ class RightReader:
         self._words.need("GRANT")
         if self._words.skip(*_OF_DATABASE):
             rights, kind, securable = [" ".join(_OF_DATABASE)], "DATABASE", tuple[str, ...]()
+        elif self._words.skip("UNMASK"):
+            rights, kind, securable = ["UNMASK"], "DATABASE", ()
         elif self._words.skip(*_OF_SERVER):
             rights, kind, securable = [" ".join(_OF_SERVER)], "SERVER", ()
         else:
