@@ -64,6 +64,7 @@ KEYS: Mapping[str, tuple[str, SqlServerType, str]] = {
     "guid": ("uniqueidentifier", SqlServerType("uniqueidentifier"), "6F9619FF-8B86-D011-B42D-00C04FC964FF"),
     "fixed": ("binary(4)", SqlServerType("binary", 4), "0x00ff0102"),
     "bytes": ("varbinary(4)", SqlServerType("varbinary", 4), "0x00ff"),
+    "path": ("hierarchyid", SqlServerType("hierarchyid"), "0x5ac0"),
     "wide": ("nvarchar(20)", SqlServerType("nvarchar", 20), "it's é\ud83d\ude00"),
     "blank": ("nchar(4)", SqlServerType("nchar", 4), "é"),
     "code": ("varchar(20) collate Cyrillic_General_CI_AS", SqlServerType("varchar", 20), "ж's"),
