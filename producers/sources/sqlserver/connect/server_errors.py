@@ -4,7 +4,8 @@
 |---|---|---|
 | 1205, 1222, 3960, 3961 | a deadlock, a lock, a conflict of versions | we |
 | 922, 927, 942, 952, 954, 976, 978, 983, 40613 | the database starts, is restored or moves | we |
-| 208, 911, 916, 4060, 22901, 22985 | a table, a database or a capture instance is missing | an operator |
+| 208, 911, 4060, 22901, 22985 | a table, a database or a capture instance is missing | an operator |
+| 916 | the login has no user in the database | an operator |
 | 229, 230, 262, 297, 300, 15247 | a right is missing | an operator |
 | 18452, 18456, 18470, 18486, 18487, 18488 | the login is refused | an operator |
 | 220, 232, 241, 245, 248, 2628, 8114, 8115, 8152 | a value that can't be read or compared | an operator |
@@ -46,6 +47,13 @@ OBJECT_MISSING = define(
     OperatorNeeded,
     "what is needed to {doing} does not exist: {reason}",
     hint="create it again, or remove it from the pipeline's settings; see: wrackline check <pipeline.toml>",
+)
+USER_MISSING = define(
+    "sqlserver.user_missing",
+    OperatorNeeded,
+    "the login has no user in the database, so it may not {doing}: {reason}",
+    hint="as db_owner, in that database: CREATE USER <user> FOR LOGIN <login>; then it needs its grants:"
+    " wrackline check <pipeline.toml>",
 )
 COLUMN_MISSING = define(
     "sqlserver.column_missing",
@@ -102,11 +110,13 @@ ONLY_READS = define(
 _UNREADY: Final = frozenset({922, 927, 942, 952, 954, 976, 978, 983, 40613})
 _RIGHTS: Final = frozenset({229, 230, 262, 297, 300, 15247})
 _ADDRESSES: Final = frozenset({40615, 40914, 47073})
-_MISSING: Final = frozenset({208, 911, 916, 4060, 22901, 22985})
+_MISSING: Final = frozenset({208, 911, 4060, 22901, 22985})
+_USERS: Final = frozenset({916})
 _TABLE: Final = ErrorTable(
     {
         DATABASE_UNREADY: _UNREADY,
         OBJECT_MISSING: _MISSING,
+        USER_MISSING: _USERS,
         RIGHT_MISSING: _RIGHTS,
         LOGIN_REFUSED: (18452, 18456, 18470, 18486, 18487, 18488),
         ADDRESS_REFUSED: _ADDRESSES,
@@ -117,7 +127,7 @@ _TABLE: Final = ErrorTable(
         COLUMN_MISSING: (207,),
     },
     otherwise=SERVER_LOST,
-    shown=_UNREADY | _RIGHTS | _MISSING | _ADDRESSES,
+    shown=_UNREADY | _RIGHTS | _MISSING | _USERS | _ADDRESSES,
     named="error {}",
 )
 

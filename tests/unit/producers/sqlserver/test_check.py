@@ -168,6 +168,7 @@ def test_the_seventh_place_can_be_had_as_text() -> None:
         (927, Transient, "database_unready"),
         (208, OperatorNeeded, "object_missing"),
         (4060, OperatorNeeded, "object_missing"),
+        (916, OperatorNeeded, "user_missing"),
         (229, OperatorNeeded, "right_missing"),
         (18456, OperatorNeeded, "login_refused"),
         (8114, OperatorNeeded, "value_refused"),
@@ -183,9 +184,8 @@ def test_an_error_of_the_server_has_somebody_who_acts(
 ) -> None:
     error = explain(number, "Conversion failed when converting 'secret'\n", "read a chunk")
     assert (type(error), error.code) == (kind, f"sqlserver.{code}")
-    assert ("secret" in str(error)) == (
-        code in {"object_missing", "right_missing", "database_unready", "address_refused"} or not number
-    )
+    shown = {"object_missing", "user_missing", "right_missing", "database_unready", "address_refused"}
+    assert ("secret" in str(error)) == (code in shown or not number)
 
 
 def test_a_check_asks_each_database_by_its_name() -> None:
