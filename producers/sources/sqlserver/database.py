@@ -297,7 +297,7 @@ class SqlServerDatabase:
         refuse_uncaptured(row)
         look = self._catalogue_over(session).look()
         following = follow(look, reads)
-        self._refuse_silence(session, following, marks)
+        self._refuse_silence(session, following, marks, azure=edition.azure)
         followed = {facts.id for facts in following.tables.values()}
         if marks.table is not None and marks.table not in followed:  # a mark would never come back
             raise NOT_CAPTURED(table=marks.table, statement=enable_sql(marks.table))
@@ -318,15 +318,18 @@ class SqlServerDatabase:
             start = replace(start, epoch=epoch, instances=following.instances())
         return following, start, edition
 
-    def _refuse_silence(self, session: TdsSession, following: Following, marks: MarkSettings) -> None:
+    def _refuse_silence(
+        self, session: TdsSession, following: Following, marks: MarkSettings, *, azure: bool
+    ) -> None:
         """Raise if our login lacks a right: without it change tables look empty, and no error says why."""
         roles = [one.role for _, one in following.by_change_table.values() if one.role is not None]
         fenced = marks.table is None
-        rights = list(grants.needed_rights(self._server.user, [], roles, signals=marks.table, fence=fenced))
+        user = self._server.user
+        rights = list(grants.needed_rights(user, [], roles, signals=marks.table, fence=fenced, azure=azure))
         ((answer,),) = ask_values(session, grants.rights_sql(rights), "show our rights")
         for right, found in zip(rights, answer, strict=True):
             if found != 1:
-                raise RIGHT_MISSING(doing=right.purpose, reason=f"as db_owner: {right.statement}")
+                raise RIGHT_MISSING(doing=right.purpose, reason=f"as {right.granter}: {right.statement}")
 
     def _round_reader(
         self,

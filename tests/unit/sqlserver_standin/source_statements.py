@@ -64,6 +64,7 @@ KEYS: Mapping[str, tuple[str, SqlServerType, str]] = {
     "guid": ("uniqueidentifier", SqlServerType("uniqueidentifier"), "6F9619FF-8B86-D011-B42D-00C04FC964FF"),
     "fixed": ("binary(4)", SqlServerType("binary", 4), "0x00ff0102"),
     "bytes": ("varbinary(4)", SqlServerType("varbinary", 4), "0x00ff"),
+    "path": ("hierarchyid", SqlServerType("hierarchyid"), "0x5ac0"),
     "wide": ("nvarchar(20)", SqlServerType("nvarchar", 20), "it's é\ud83d\ude00"),
     "blank": ("nchar(4)", SqlServerType("nchar", 4), "é"),
     "code": ("varchar(20) collate Cyrillic_General_CI_AS", SqlServerType("varchar", 20), "ж's"),
@@ -195,7 +196,7 @@ def repairs() -> Iterator[str]:
     """Write the statements of the findings, which an operator pastes."""
     for one in rights():
         yield f"USE [shop]; {one.statement}"
-    values = {"database": "[shop]", "name": "shop", "seconds": "5", "minutes": "60"}
+    values = {"database": "[shop]", "name": "shop", "seconds": "5", "minutes": "60", "user": f"[{USER}]"}
     for rule in vars(check_rules).values():
         for fix in rule.fixes if isinstance(rule, Rule) else ():
             for text in (fix["sql"], fix["undo"]):
@@ -233,6 +234,7 @@ WRITERS = {
     "check/facts_sql.py:jobs",
     "check/facts_sql.py:newest_age",
     "check/grants.py:_right",
+    "check/grants.py:_place_right",
     "check/grants.py:needed_rights",
     "check/grants.py:rights_sql",
     "chunks/marks.py:FENCE_SQL",

@@ -30,7 +30,8 @@ TWO_TABLES = (
     " INSERT INTO [public].elsewhere (note) VALUES (1); COMMIT TRANSACTION;"
 )
 SIGNALS = ("SELECT", "INSERT", "DELETE")
-RIGHTS = frozenset({("SELECT", "cdc"), *((right, "public.signals") for right in SIGNALS)})
+READ = (("SELECT", one) for one in ("cdc", "public.orders", "public.elsewhere"))
+RIGHTS = frozenset({*READ, *((right, "public.signals") for right in SIGNALS)})
 
 
 class Probed:
@@ -55,8 +56,9 @@ class Probed:
     def allow(self, *more: tuple[str, str], views_state: bool = True) -> None:
         """Take all rights but a pipeline's own, and these."""
         self.world.model.administrators.clear()
+        self.world.model.viewers = {USER} if views_state else set()
         rights = RIGHTS | frozenset(more)
-        grant = Grant(schemas=frozenset(), views_state=views_state, single=rights)
+        grant = Grant(schemas=frozenset(), views_state=False, single=rights)
         self.world.model.grant(USER, self.database.name, grant)
 
     def look(self, rest: Callable[[], object] | None = None) -> dict[str, JudgedAssumption]:
@@ -273,7 +275,7 @@ def test_what_others_write_is_enough_for_the_first_two(make: Make) -> None:
     ("lacks", "untried", "statement"),
     [
         ("UPDATE", {"A7"}, "GRANT UPDATE ON OBJECT::[public].[signals] TO [reader];"),
-        ("VIEW DATABASE STATE", {"A4", "A6"}, "GRANT VIEW DATABASE STATE TO [reader];"),
+        ("VIEW SERVER STATE", {"A4", "A6"}, "USE master; GRANT VIEW SERVER STATE TO [reader];"),
         ("DELETE", {"A1", "A2", "A3", "A4", "A7"}, "GRANT DELETE ON OBJECT::[public].[signals] TO [reader];"),
         ("versions", {"A3"}, "ALLOW_SNAPSHOT_ISOLATION is OFF"),
         ("capture job", {"A1", "A2", "A3", "A4", "A6", "A7"}, "see the capture job"),
@@ -282,7 +284,7 @@ def test_what_others_write_is_enough_for_the_first_two(make: Make) -> None:
 )
 def test_what_can_t_be_tried_says_why(make: Make, lacks: str, untried: set[str], statement: str) -> None:
     probed = make()
-    if lacks in {"UPDATE", "VIEW DATABASE STATE", "DELETE"}:
+    if lacks in {"UPDATE", "VIEW SERVER STATE", "DELETE"}:
         probed.allow(*[("UPDATE", "public.signals")] * (lacks != "UPDATE"), views_state="VIEW" not in lacks)
     if lacks == "DELETE":
         grant = probed.database.grants[USER]

@@ -136,7 +136,7 @@ def test_a_user_may_do_what_was_granted() -> None:
     outcomes(
         admin, "CREATE LOGIN bob WITH PASSWORD = N's'; CREATE USER bob FOR LOGIN bob; CREATE ROLE readers;"
     )
-    assert one.server.logs_in("bob", "s")
+    assert one.server.logs_in("bob", "s", "shop")
     bob = session(one.server, "bob")
     steps = [
         ("SELECT", "SELECT id FROM dbo.orders;"),

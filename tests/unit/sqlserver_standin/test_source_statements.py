@@ -88,7 +88,7 @@ def test_what_describes_tables_and_reads_one_whole() -> None:
 def test_chunks_by_each_type_of_a_key() -> None:
     one = world()
     fields = {name: value for name, (_, _, value) in source.KEYS.items()}
-    for name in ("fixed", "bytes"):
+    for name in ("fixed", "bytes", "path"):
         fields[name] = bytes.fromhex(fields[name].removeprefix("0x"))  # type: ignore[assignment]
     with one.database.transaction() as write:
         write.insert("every_type", fields)

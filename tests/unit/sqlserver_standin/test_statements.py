@@ -202,7 +202,8 @@ def test_a_user_without_the_role_reads_nothing_and_is_not_told() -> None:
     [
         ("SELECT * FROM cdc.change_tables", 229),
         ("SELECT * FROM cdc.dbo_orders_CT", 229),
-        ("SELECT * FROM sys.dm_tran_database_transactions", 262),
+        ("SELECT * FROM sys.dm_tran_database_transactions", 300),
+        ("SELECT * FROM sys.dm_cdc_log_scan_sessions", 262),
         ("EXEC sys.sp_cdc_enable_db", 22904),
         ("SELECT * FROM hidden.dbo.t", 916),
         ("USE nothing", 911),

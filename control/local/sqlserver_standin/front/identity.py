@@ -26,7 +26,7 @@ def user_of(
         return _of_token(model, token)
     if login.integrated:
         return _of_exchange(model, login.security, exchange)
-    if not model.logs_in(login.user, login.password):
+    if not model.logs_in(login.user, login.password, login.database):
         _refuse(f"'{login.user}'.")
     return login.user
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from wrackline.control.local.sqlserver_standin.model.capture import CaptureInstance
-from wrackline.control.local.sqlserver_standin.model.database import Grant, ModelDatabase
+from wrackline.control.local.sqlserver_standin.model.database import RIGHTS, Grant, ModelDatabase
 from wrackline.control.local.sqlserver_standin.model.log_numbers import as_number, as_text
 from wrackline.control.local.sqlserver_standin.model.relations import RowSource, change_source, plain_source
 from wrackline.control.local.sqlserver_standin.model.server import ModelServer
 from wrackline.control.local.sqlserver_standin.model.system_columns import COLUMNS
-from wrackline.control.local.sqlserver_standin.model.tables import Cells
+from wrackline.control.local.sqlserver_standin.model.tables import Cells, ModelTable
 from wrackline.control.local.sqlserver_standin.model.transactions import ModelTransaction
 from wrackline.control.local.sqlserver_standin.model.type_numbers import TYPE_NUMBERS, type_columns
 from wrackline.control.local.sqlserver_standin.wire.fitting import fitted
@@ -33,6 +33,11 @@ class Asker:
     def grant(self) -> Grant:
         """Return what the user may do here."""
         return self.server.right(self.database, self.user) or Grant(schemas=frozenset())
+
+    @property
+    def views_state(self) -> bool:
+        """Say whether the user may see the state of the database."""
+        return self.grant.owner or self.grant.views_state or self.server.views_state(self.user)
 
     def may_see(self, one: CaptureInstance) -> bool:
         """Say whether the user is in the role that guards an instance."""
@@ -67,9 +72,16 @@ def _recovery(asker: Asker) -> Iterator[Cells]:
             yield (one.number, *guids, as_number(one.numbers.last), one.identity("fork"))
 
 
+def _seen_tables(asker: Asker) -> Iterator[ModelTable]:
+    """Give the tables on which the user has a right: nobody sees the others."""
+    for one in asker.database.tables.values():
+        if any(asker.grant.may(right, one.schema, one.name) for right in RIGHTS):
+            yield one
+
+
 def _tables(asker: Asker) -> Iterator[Cells]:
     schemas = asker.database.schemas
-    for one in asker.database.tables.values():
+    for one in _seen_tables(asker):
         captured = asker.database.captures(one)
         yield (one.name, one.object_id, schemas[one.schema], "U ", "USER_TABLE", False, captured)
     for instance in _instances(asker):
@@ -85,13 +97,13 @@ def _schemas(asker: Asker) -> Iterator[Cells]:
 
 
 def _columns(asker: Asker) -> Iterator[Cells]:
-    for table in asker.database.tables.values():
+    for table in _seen_tables(asker):
         for one in table.columns:
-            rest = (one.nullable, one.identity, one.computed)
+            rest = (one.nullable, one.identity, one.computed, one.masked)
             yield (table.object_id, one.name, one.number, *type_columns(one.of), *rest)
     for instance in _instances(asker):
         for at, shown in enumerate(change_source(instance, visible=True).columns, 1):
-            rest = (shown.nullable, False, False)
+            rest = (shown.nullable, False, False, False)
             yield (instance.object_id, shown.name, at, *type_columns(shown.of), *rest)
 
 
@@ -101,7 +113,7 @@ def _types(_asker: Asker) -> Iterator[Cells]:
 
 
 def _indexes(asker: Asker) -> Iterator[Cells]:
-    for one in asker.database.tables.values():
+    for one in _seen_tables(asker):
         if one.key:
             yield (one.object_id, f"PK_{one.name}", 1, 1, "CLUSTERED", True, True, False, False)
         else:
@@ -111,7 +123,7 @@ def _indexes(asker: Asker) -> Iterator[Cells]:
 
 
 def _partitions(asker: Asker) -> Iterator[Cells]:
-    for one in asker.database.tables.values():
+    for one in _seen_tables(asker):
         rows = sum(one.seen(key, None) is not None for key in one.keys)
         yield (one.object_id << 16, one.object_id, 1 if one.key else 0, 1, rows)
         if one.unique:
@@ -119,7 +131,7 @@ def _partitions(asker: Asker) -> Iterator[Cells]:
 
 
 def _index_columns(asker: Asker) -> Iterator[Cells]:
-    for one in asker.database.tables.values():
+    for one in _seen_tables(asker):
         for index, names in ((1, one.key), (2, one.unique)):
             for at, name in enumerate(names, 1):
                 yield (one.object_id, index, at, one.columns[one.place(name)].number, at, False, False)
@@ -265,9 +277,8 @@ _ROWS: Mapping[str, _Rows] = MappingProxyType(
         "sys.availability_databases_cluster": _availability,
     }
 )
-STATE_VIEWS = frozenset(
-    {"sys.dm_cdc_log_scan_sessions", "sys.dm_tran_database_transactions", "sys.dm_tran_current_transaction"}
-)
+STATE_VIEWS = frozenset({"sys.dm_cdc_log_scan_sessions"})
+SERVER_STATE_VIEWS = frozenset({"sys.dm_tran_database_transactions", "sys.dm_tran_current_transaction"})
 
 
 def system_source(name: str, asker: Asker) -> RowSource:

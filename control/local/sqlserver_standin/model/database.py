@@ -42,6 +42,10 @@ class ServerTime(Protocol):
         ...
 
 
+RIGHTS = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE"})
+"""What a user may have on a table, or on all of a schema's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grant:
     """What a user may do in a database."""

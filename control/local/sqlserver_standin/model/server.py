@@ -59,6 +59,10 @@ class ModelServer:
     """`EngineEdition`: 2 Standard, 3 Enterprise, 5 Azure SQL Database, 8 Managed Instance."""
     passwords: dict[str, str] = field(default_factory=dict)
     administrators: set[str] = field(default_factory=set)
+    viewers: set[str] = field(default_factory=set)
+    """Who has VIEW SERVER STATE beside the administrators."""
+    contained: dict[str, str] = field(default_factory=dict)
+    """Users that exist in one database only."""
     tokens: dict[str, tuple[str, dt.datetime]] = field(default_factory=dict, repr=False)
     """Whom a token is for, and when it expires."""
     databases: dict[str, ModelDatabase] = field(default_factory=dict)
@@ -98,9 +102,10 @@ class ModelServer:
         """Let a user into a database."""
         self.databases[database.lower()].grants[user.lower()] = grant
 
-    def logs_in(self, user: str, password: str) -> bool:
-        """Say whether the password is right."""
-        return self.passwords.get(user.lower()) == password
+    def logs_in(self, user: str, password: str, database: str) -> bool:
+        """Say whether the password is right, and the database one that the user can be in."""
+        known = self.contained.get(user.lower(), database.lower()) == database.lower()
+        return known and self.passwords.get(user.lower()) == password
 
     def database(self, name: str, user: str) -> ModelDatabase:
         """Return a database that the user may enter and that can be read."""
@@ -127,6 +132,10 @@ class ModelServer:
         if database.number <= 4:
             return Grant(schemas=frozenset({"dbo"}))
         return database.grants.get(user.lower())
+
+    def views_state(self, user: str) -> bool:
+        """Say whether a user may see the state of the server, and so of each database."""
+        return user.lower() in self.viewers | self.administrators
 
     def advance(self, **by: float) -> None:
         """Hand in time: `advance(seconds=5)`; who waits for a lock looks at it."""

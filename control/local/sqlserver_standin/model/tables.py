@@ -32,6 +32,8 @@ class ModelColumn:
     computed: bool = False
     number: int = 0
     default: Cell = None
+    masked: bool = False
+    """Whether who lacks UNMASK sees another value; the stand-in shows all of them the value."""
 
 
 @dataclass(slots=True, eq=False)

@@ -71,7 +71,7 @@ def _is_member(context: FunctionContext, given: _Arguments) -> Cell:
     known = context.asker.database.roles
     if role == "db_owner":
         return int(grant.owner)
-    return int(grant.owner or role in grant.roles) if role in known | grant.roles else None
+    return int(role in grant.roles) if role in known | grant.roles else None
 
 
 def _is_server_member(context: FunctionContext, given: _Arguments) -> Cell:
@@ -81,7 +81,7 @@ def _is_server_member(context: FunctionContext, given: _Arguments) -> Cell:
 def _server_property(context: FunctionContext, given: _Arguments) -> Cell:
     server = context.asker.server
     known: Mapping[str, str | int] = {
-        "productversion": ".".join(map(str, (*VERSION, 0))),
+        "productversion": "12.0.2000.8" if server.edition in {5, 8} else ".".join(map(str, (*VERSION, 0))),
         "productlevel": "RTM",
         "productmajorversion": str(VERSION[0]),
         "edition": {2: "Standard Edition (stand-in)", 5: "SQL Azure"}.get(
@@ -138,6 +138,10 @@ def _object(context: FunctionContext, given: _Arguments) -> tuple[str, str] | No
 
 def _object_part(at: int) -> _Function:
     return lambda context, given: None if (found := _object(context, given)) is None else found[at]
+
+
+def _quoted(_context: FunctionContext, given: _Arguments) -> Cell:
+    return None if given[0] is None else f"[{str(given[0]).replace(']', ']]')}]"
 
 
 def _now(context: FunctionContext) -> dt.datetime:
@@ -245,6 +249,7 @@ FUNCTIONS: Mapping[str, tuple[SqlType, _Function]] = MappingProxyType(
         "OBJECT_ID": (_INT, _object_id),
         "OBJECT_SCHEMA_NAME": (_NAME, _object_part(0)),
         "OBJECT_NAME": (_NAME, _object_part(1)),
+        "QUOTENAME": (_NAME, _quoted),
         "SYSDATETIMEOFFSET": (sql_type("datetimeoffset"), _zoned),
         "SYSDATETIME": (sql_type("datetime2"), _local),
         "SYSUTCDATETIME": (sql_type("datetime2"), _utc),

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wrackline.control.local.sqlserver_standin.model.catalogue import Asker
-from wrackline.control.local.sqlserver_standin.model.database import Grant, ModelDatabase
+from wrackline.control.local.sqlserver_standin.model.database import RIGHTS, Grant, ModelDatabase
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import PrincipalDefinition, RightGrant
 from wrackline.control.local.sqlserver_standin.tsql.reading.word_reader import name_parts
 from wrackline.control.local.sqlserver_standin.tsql.sources import Reader
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.control.local.sqlserver_standin.wire.values import Cell
 
-_OF_TABLES = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE"})
-_OF_DATABASE = frozenset({"VIEW DATABASE STATE", "VIEW DATABASE PERFORMANCE STATE"})
+_UNMASK = "UNMASK"
+_OF_DATABASE = frozenset({"VIEW DATABASE STATE", "VIEW DATABASE PERFORMANCE STATE", _UNMASK})
+_OF_SERVER = frozenset({"VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE"})
 _OWNER = "db_owner"
 _NOTHING = Grant(schemas=frozenset(), views_state=False)
 
@@ -23,7 +24,10 @@ def run(statement: RightGrant | PrincipalDefinition, reader: Reader, database: M
     if not asker.grant.owner:
         raise ServerError(15151, "You do not have permission.", severity=16)
     if isinstance(statement, RightGrant):
-        _grant(statement, database)
+        if statement.kind == "SERVER":
+            _grant_of_server(statement, asker)
+        else:
+            _grant(statement, database)
         return
     name, of = statement.name, statement.of
     match statement.kind:
@@ -39,9 +43,20 @@ def run(statement: RightGrant | PrincipalDefinition, reader: Reader, database: M
             _member(database, name, of, joins=statement.kind == "ADD")
 
 
+def _grant_of_server(statement: RightGrant, asker: Asker) -> None:
+    if asker.database.name != "master":
+        text = "Permissions at the server scope can only be granted when the current database is master"
+        raise ServerError(4621, text)
+    if statement.user.lower() not in asker.server.passwords:
+        raise _unknown("login", statement.user)
+    asker.server.viewers.add(statement.user.lower())
+
+
 def _grant(statement: RightGrant, database: ModelDatabase) -> None:
     held = _held(database, statement.user)
-    if statement.kind == "DATABASE":
+    if statement.rights == (_UNMASK,):
+        held = replace(held, single=held.single | {(_UNMASK, "")})
+    elif statement.kind == "DATABASE":
         held = replace(held, views_state=True)
     else:
         *front, last = (part.lower() for part in statement.securable)
@@ -80,13 +95,17 @@ def has_permission(asker: Asker, given: Sequence[Cell]) -> Cell:
     """Answer HAS_PERMS_BY_NAME: 1, 0, or NULL for what there is not."""
     securable, kind, right = (None if one is None else str(one) for one in given)
     grant, database = asker.grant, asker.database
-    known = {"SCHEMA": _OF_TABLES, "OBJECT": _OF_TABLES, "DATABASE": _OF_DATABASE}.get((kind or "").upper())
+    if kind is None and securable is None and right is not None:
+        return int(asker.server.views_state(asker.user)) if right.upper() in _OF_SERVER else None
+    known = {"SCHEMA": RIGHTS, "OBJECT": RIGHTS, "DATABASE": _OF_DATABASE}.get((kind or "").upper())
     if known is None or right is None or right.upper() not in known or securable is None:
         return None
     *front, last = name_parts(securable)
     if known is _OF_DATABASE:
         found = asker.server.databases.get(last.lower())
-        return None if found is None else int(_views_state(asker, found))
+        if found is not None and right.upper() == _UNMASK:
+            return int(replace(asker, database=found).grant.may(_UNMASK, ""))
+        return None if found is None else int(replace(asker, database=found).views_state)
     if (kind or "").upper() == "SCHEMA":
         exists = last.lower() in {one.lower() for one in database.schemas}
         return int(grant.may(right.upper(), last)) if exists else None
@@ -96,8 +115,3 @@ def has_permission(asker: Asker, given: Sequence[Cell]) -> Cell:
         grant = replace(asker, database=database).grant
     exists = f"{schema}.{last}".lower() in database.tables
     return int(grant.may(right.upper(), schema, last)) if exists else None
-
-
-def _views_state(asker: Asker, database: ModelDatabase) -> bool:
-    grant = asker.server.right(database, asker.user)
-    return grant is not None and (grant.owner or grant.views_state)

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from wrackline.control.local.sqlserver_standin.model.capture import BEFORE, CaptureInstance
 from wrackline.control.local.sqlserver_standin.model.catalogue import (
+    SERVER_STATE_VIEWS,
     STATE_VIEWS,
     Asker,
     system_source,
@@ -119,7 +120,11 @@ def _check_system(asker: Asker, name: str, table: RelationName) -> None:
         raise invalid(table)
     if name == "dbo.cdc_jobs" and database.name != "msdb":
         raise invalid(table)
-    if name in STATE_VIEWS and not (asker.grant.owner or asker.grant.views_state):
+    server = asker.server
+    if name in SERVER_STATE_VIEWS and server.edition != AZURE and not server.views_state(asker.user):
+        text = "VIEW SERVER STATE permission was denied on object 'server', database 'master'."
+        raise ServerError(300, text, severity=14)
+    if name in STATE_VIEWS | SERVER_STATE_VIEWS and not asker.views_state:
         raise ServerError(
             262, f"VIEW DATABASE STATE permission was denied in database '{database.name}'.", severity=14
         )

@@ -35,6 +35,7 @@ from wrackline.producers.sources.sqlserver.session.server import (
     OpenedSession,
     SqlServerConnector,
     ask_values,
+    edition_of,
 )
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
 from wrackline.schemas.kafka.signals import SignalRow
@@ -93,10 +94,12 @@ class LogObserver:
         self._base = self._counted = ZERO
         self._visible: Sequence[Lsn] = ()
         self._savepoint: Lsn | Reason = ""
+        self._azure = False
 
     def observe(self) -> ObservedLog:
         """Watch; for 20 seconds, and until our own rows have come."""
         with OpenedSession(self._server.connect()) as session:
+            self._azure = edition_of(session).azure
             self._look(session)
             self._base = self._counted
             scan = self._see_idle_scan(session)
@@ -224,7 +227,8 @@ class LogObserver:
         )
 
     def _rights(self, *, signals: TableId | None = None, fence: bool = False) -> Iterable[NeededRight]:
-        return grants.needed_rights(self._server.user, [], [], signals=signals, fence=fence)
+        user = self._server.user
+        return grants.needed_rights(user, [], [], signals=signals, fence=fence, azure=self._azure)
 
     def _missing(self, session: TdsSession, rights: Iterable[NeededRight]) -> Reason | None:
         """Name the first right that our login lacks."""

@@ -21,6 +21,7 @@ from wrackline.producers.kit.preflight.probes import Probe, error_finding, run_p
 from wrackline.producers.kit.preflight.table_scope import TableScope
 from wrackline.producers.sources.sqlserver.check import check_rules, check_server, facts_sql, grants
 from wrackline.producers.sources.sqlserver.check.check_server import DatabaseFacts, SqlServerFacts
+from wrackline.producers.sources.sqlserver.check.grants import NeededRight
 from wrackline.producers.sources.sqlserver.chunks.marks import MarkSettings
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier
 from wrackline.producers.sources.sqlserver.discover.discover import (
@@ -69,7 +70,9 @@ class SqlServerLook:
         self.edition = edition_of(session)
         self.row = database_row(session, self.edition, server.database)
         self.catalogue = CatalogueLook({})
-        if self.row.captured:
+        usable = self.row.captured and not check_server.too_old(self.edition.number, self.edition.version)
+        self.readable = usable and self.has(next(grants.needed_rights(server.user, [], [])))
+        if self.readable:
             self.catalogue = SqlServerCatalogue(self.ask, server.database, shapes).look()
         found = [
             self.catalogue.tables.get(number) or SqlServerTableFacts(table, number)
@@ -84,9 +87,19 @@ class SqlServerLook:
         """The chosen tables that change data capture has."""
         return [facts for facts in self.chosen if facts.newest is not None]
 
+    @property
+    def keyless(self) -> bool:
+        """Whether a table has no key: it is read whole, at a place of the log."""
+        return any(not shape.key for facts in self.captured if (shape := _shape(self, facts)))
+
     def ask(self, sql: str) -> Sequence[Sequence[tuple[Any, ...]]]:
         """Run a batch."""
         return ask_values(self._session, sql, "answer a check")
+
+    def has(self, right: NeededRight) -> bool:
+        """Whether our login has a right."""
+        (((answer,),),) = self.ask(grants.rights_sql([right]))
+        return bool(answer)
 
     def named(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of the first result with the names of its columns."""
@@ -115,8 +128,7 @@ def _server_findings(look: SqlServerLook) -> Iterator[Finding]:
 
 def _database_findings(look: SqlServerLook) -> Iterator[Finding]:
     age = look.first(facts_sql.newest_age(None)) if look.row.captured else ()
-    keyless = any(not shape.key for facts in look.captured if (shape := _shape(look, facts)))
-    needed = _READS_VERSIONS if look.server.reads_versions else _KEYLESS if keyless else None
+    needed = _READS_VERSIONS if look.server.reads_versions else _KEYLESS if look.keyless else None
     facts = DatabaseFacts(
         look.row.name,
         look.row.captured,
@@ -146,9 +158,16 @@ def _jobs(look: SqlServerLook) -> dict[str, int | None]:
 def _right_findings(look: SqlServerLook) -> Iterator[Finding]:
     tables = [facts.id for facts in look.captured]
     roles = [one.role for facts in look.captured for one in facts.instances if one.role is not None]
-    fenced = look.marks.table is None
-    user = look.server.user
-    rights = list(grants.needed_rights(user, tables, roles, signals=look.marks.table, fence=fenced))
+    rights = list(
+        grants.needed_rights(
+            look.server.user,
+            tables,
+            roles,
+            signals=look.marks.table,
+            fence=look.marks.table is None or look.keyless,
+            azure=look.edition.azure,
+        )
+    )
     ((answers,),) = look.ask(grants.rights_sql(rights))
     return check_server.right_findings(look.server.database, rights, answers)
 
@@ -160,9 +179,12 @@ def _absent_findings(look: SqlServerLook) -> Iterator[Finding]:
 
 
 def _table_findings(look: SqlServerLook) -> Iterator[Finding]:
+    database, user = map(identifier, (look.server.database, look.server.user))
+    names = {"name": look.server.database, "database": database, "user": user}
     if not look.captured:
-        database = identifier(look.server.database)
-        yield check_rules.NO_TABLES(name=look.server.database, database=database)
+        yield check_rules.NO_TABLES(None, **names)
+    if look.catalogue.unseen:
+        yield check_rules.TABLES_UNSEEN(None, instances=", ".join(look.catalogue.unseen), **names)
     for facts in look.chosen:
         columns = [CapturedColumn(one.name, one.number, 0, one.computed) for one in facts.columns]
         yield from check_server.instance_findings(
@@ -187,11 +209,16 @@ def _signal_findings(look: SqlServerLook) -> Iterator[Finding]:
 
 def _rule_findings(look: SqlServerLook) -> Iterator[Finding]:
     sources = []
+    names = {"database": identifier(look.server.database), "user": identifier(look.server.user)}
     for facts in look.captured:
         try:
-            sources.append(look.shapes.of(facts).source)
+            shape = look.shapes.of(facts)
         except WracklineError as error:
             yield error_finding(error, facts.id, impact="the table is not copied")
+            continue
+        sources.append(shape.source)
+        for column in facts.masked(shape):
+            yield check_rules.COLUMN_MASKED(facts.id, column, listed=f"{facts.id}.{column}", **names)
     yield from projection.findings(look.shapes.rules, sources)
     yield from FirstReads.of(look.settings).unmatched_findings([facts.id for facts in look.captured])
 
@@ -200,15 +227,19 @@ def _captured(look: SqlServerLook) -> bool:
     return look.row.captured
 
 
+def _readable(look: SqlServerLook) -> bool:
+    return look.readable
+
+
 PROBES: Final[Sequence[Probe[SqlServerLook]]] = (
     Probe(_server_findings),
     Probe(_database_findings),
     Probe(_right_findings, _captured),
-    Probe(_absent_findings, _captured),
-    Probe(lambda look: look.scope.filter_findings(), _captured),
-    Probe(_table_findings, _captured),
-    Probe(_signal_findings, _captured),
-    Probe(_rule_findings, _captured),
+    Probe(_absent_findings, _readable),
+    Probe(lambda look: look.scope.filter_findings(), _readable),
+    Probe(_table_findings, _readable),
+    Probe(_signal_findings, _readable),
+    Probe(_rule_findings, _readable),
 )
 
 

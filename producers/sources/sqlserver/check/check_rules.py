@@ -135,15 +135,34 @@ RIGHT_LACKS = rule(
     "as db_owner: USE {database}; {statement}",
     fix("sqlserver.right_lacks", "USE {database}; {statement}", "db_owner"),
 )
+SERVER_RIGHT_LACKS = rule(
+    "sqlserver.server_right_lacks",
+    ERROR,
+    "A right on the server is missing",
+    "the login may not {purpose}",
+    "chunks between places of the log, and tables without a key, are not read",
+    "as sysadmin: {statement} or name a signal table, which needs no right on the server:"
+    " signal.data.collection = 'dbo.wrackline_signals'; only tables without a key need it then",
+    fix("sqlserver.server_right_lacks", "{statement}", "sysadmin"),
+)
 
 NO_TABLES = rule(
     "sqlserver.no_tables",
     ERROR,
     "No table is captured",
-    "no table of {name} that the filters capture has a capture instance",
+    "no table of {name} that the filters capture, and that the login can see, has a capture instance",
     "nothing is copied",
-    "capture each table, as db_owner: USE {database}; EXEC sys.sp_cdc_enable_table @source_schema = N'dbo',"
-    " @source_name = N'<table>', @role_name = NULL;",
+    "for each table, as db_owner: USE {database}; GRANT SELECT ON OBJECT::[dbo].[<table>] TO {user}; EXEC"
+    " sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'<table>', @role_name = NULL;",
+)
+TABLES_UNSEEN = rule(
+    "sqlserver.tables_unseen",
+    INFO,
+    "Tables are captured that this login can't see",
+    "the login has no right on the tables of these capture instances of {name}: {instances}",
+    "they are not copied, whatever the filters say",
+    "if they are to be copied, as db_owner: USE {database}; GRANT SELECT ON OBJECT::[<schema>].[<table>] TO"
+    " {user};",
 )
 
 # A table
@@ -186,6 +205,16 @@ PLACE_CUT = rule(
     "a {type} has seven places behind the second, and six are copied",
     "two values that differ only in the seventh place are copied as one",
     "carry it as text, with all places: column.as.text = '{listed}'",
+)
+COLUMN_MASKED = rule(
+    "sqlserver.column_masked",
+    ERROR,
+    "The login sees masked values of a column",
+    "the column has a mask, and the login has not the right to see behind it",
+    "existing rows of the table are not copied, because they would differ from what the log has",
+    "as db_owner: USE {database}; GRANT UNMASK TO {user}; or leave the column out: column.exclude.list ="
+    " '{listed}'",
+    fix("sqlserver.column_masked", "USE {database}; GRANT UNMASK TO {user};", "db_owner"),
 )
 COMPUTED_LEFT_OUT = rule(
     "sqlserver.computed_left_out",

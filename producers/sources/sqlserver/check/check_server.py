@@ -23,12 +23,12 @@ from wrackline.producers.sources.sqlserver.follow.capture_instances import (
 from wrackline.producers.sources.sqlserver.follow.handover import NOT_CAPTURED, in_order
 from wrackline.producers.sources.sqlserver.follow.rotation import next_step
 from wrackline.producers.sources.sqlserver.log.lsn import ZERO
+from wrackline.producers.sources.sqlserver.session.server import AZURE, AZURE_DATABASE
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.tables.table import TableId
 
 OLDEST: Final = (13, 0, 4001)
-AZURE_DATABASE: Final = 5  # engine editions: a scheduler of its own, no Agent
-EDITIONS: Final = frozenset({2, 3, AZURE_DATABASE, 8})
+EDITIONS: Final = frozenset({2, 3, *AZURE})  # with change data capture
 DAY_MINUTES: Final = 24 * 60
 BEHIND_S: Final = 600  # a quiet database reports its place about every 300 s
 _INSTEAD: Final = {"text": "varchar", "ntext": "nvarchar", "image": "varbinary"}
@@ -56,11 +56,16 @@ class DatabaseFacts:
     polling_s: int | None = None
 
 
+def too_old(edition: int, version: str) -> bool:
+    """Whether a server lacks what we ask of it."""
+    return edition not in AZURE and _number(version) < OLDEST
+
+
 def server_findings(facts: SqlServerFacts, database: str) -> Iterator[Finding]:
     """Report what the server itself lacks."""
     if facts.edition not in EDITIONS:
         yield rules.EDITION_WITHOUT(edition=facts.edition)
-    elif facts.edition != AZURE_DATABASE and _number(facts.version) < OLDEST:
+    elif too_old(facts.edition, facts.version):
         yield rules.VERSION_OLD(version=facts.version)
     if facts.edition != AZURE_DATABASE and facts.agent is not None and facts.agent[1] != "Running":
         service, status = facts.agent
@@ -91,9 +96,8 @@ def right_findings(
     """Report each right that the answers do not prove."""
     for right, answer in zip(rights, answers, strict=True):
         if answer != 1:
-            yield rules.RIGHT_LACKS(
-                purpose=right.purpose, statement=right.statement, database=identifier(database)
-            )
+            lacking = rules.SERVER_RIGHT_LACKS if right.of_server else rules.RIGHT_LACKS
+            yield lacking(purpose=right.purpose, statement=right.statement, database=identifier(database))
 
 
 def instance_findings(

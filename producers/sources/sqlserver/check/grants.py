@@ -18,6 +18,12 @@ class NeededRight:
     question: str  # answers 1 if it has, 0 or NULL if not
     statement: str
     purpose: str  # continues "the login may not"
+    of_server: bool = False  # whether it is a right on the server, which only a sysadmin gives
+
+    @property
+    def granter(self) -> str:
+        """Who runs the statement."""
+        return "sysadmin" if self.of_server else "db_owner"
 
 
 def needed_rights(
@@ -27,16 +33,18 @@ def needed_rights(
     *,
     signals: TableId | None = None,
     fence: bool = False,
+    azure: bool = False,
 ) -> Iterator[NeededRight]:
     """Name what a pipeline needs in one database, in the order in which it uses them.
 
-    `roles` are those of the capture instances; `signals`: marks are rows of this table; `fence`: they are
-    places of the log.
+    `roles` are those of the capture instances; `signals`: marks are rows of this table; `fence`: a place of
+    the log is asked for; `azure`: of Azure SQL Database, where that is no right on the server.
     """
     yield _right("cdc", "SCHEMA", "SELECT", user, "read the change tables")
     for role in sorted(set(roles)):
+        owns = "IS_ROLEMEMBER(N'db_owner') = 1"  # who needs no role
         yield NeededRight(
-            f"IS_ROLEMEMBER({literal(role)})",
+            f"CASE WHEN IS_ROLEMEMBER({literal(role)}) = 1 OR {owns} THEN 1 ELSE 0 END",
             f"ALTER ROLE {identifier(role)} ADD MEMBER {identifier(user)};",
             f"read change tables that are only for the role {role}",
         )
@@ -46,11 +54,7 @@ def needed_rights(
         for right in ("SELECT", "INSERT", "DELETE"):
             yield _right(_object(signals), "OBJECT", right, user, f"use the signal table {signals}")
     if fence:
-        yield NeededRight(
-            "HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'VIEW DATABASE STATE')",
-            f"GRANT VIEW DATABASE STATE TO {identifier(user)};",
-            "see its own transaction's place in the log",
-        )
+        yield _place_right(user, azure=azure)
 
 
 def update_right(user: str, signals: TableId) -> NeededRight:
@@ -61,6 +65,25 @@ def update_right(user: str, signals: TableId) -> NeededRight:
 def rights_sql(rights: Sequence[NeededRight]) -> str:
     """Ask for all of them at once, on a connection to their database."""
     return f"SELECT {', '.join(right.question for right in rights)};"
+
+
+def _place_right(user: str, *, azure: bool) -> NeededRight:
+    """Name the right to read sys.dm_tran_database_transactions; SQL Server 2022 has a smaller one as well."""
+    purpose = "see its own transaction's place in the log"
+    if azure:
+        return NeededRight(
+            "HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'VIEW DATABASE STATE')",
+            f"GRANT VIEW DATABASE STATE TO {identifier(user)};",
+            purpose,
+        )
+    names = ("VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE")
+    either = " OR ".join(f"HAS_PERMS_BY_NAME(NULL, NULL, N'{name}') = 1" for name in names)
+    return NeededRight(
+        f"CASE WHEN {either} THEN 1 ELSE 0 END",
+        f"USE master; GRANT VIEW SERVER STATE TO {identifier(user)};",
+        purpose,
+        of_server=True,
+    )
 
 
 def _object(table: TableId) -> str:

@@ -46,6 +46,14 @@ KEY_HIDDEN = define(
     " columns the key: message.key.columns = '{table}:<columns>'",
 )
 
+VALUES_MASKED = define(
+    "sqlserver.values_masked",
+    OperatorNeeded,
+    "the login sees masked values of {columns} of {table}, and the log has the values themselves",
+    hint="as db_owner: GRANT UNMASK TO <user>; or leave the columns out: column.exclude.list; then: wrackline"
+    " snapshot start <pipeline.toml> '{table}'",
+)
+
 AT_ONCE: Final = 1000  # rows between two looks at the clock
 _NO_REF: Final = 0  # the ref of a table in changes: a chunk's rows have none
 
@@ -115,7 +123,7 @@ class SqlServerRowQueries:
 
     def describe(self, table: TableId) -> Projection:
         """Return the table's current shape."""
-        return self.session.catalogue.describe(table)
+        return readable_shape(self.session.catalogue, table)
 
     @contextmanager
     def hold(self, table: TableId) -> Iterator[Callable[[], None]]:
@@ -237,6 +245,14 @@ def chunk_slicing(
     places = [names.index(name) for name in request.key]
     bound = bound_of or partial(_bound_of, places, [types[place] for place in places])
     return SqlServerSlicing(decoder.read, bound, request)
+
+
+def readable_shape(catalogue: SqlServerCatalogue, table: TableId) -> Projection:
+    """Return a table's shape; refuse one whose values a SELECT of ours would show masked."""
+    shape = catalogue.describe(table)
+    if masked := catalogue.described(table).masked(shape):
+        raise VALUES_MASKED(table=table, columns=", ".join(masked))
+    return shape
 
 
 def packed_rows(batch: TdsBatch) -> list[bytes]:

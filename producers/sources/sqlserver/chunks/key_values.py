@@ -35,6 +35,7 @@ _MOMENTS: Final = {
 _WITH_LANGUAGE: Final = frozenset({"datetime", "smalldatetime"})  # which reads only ISO 8601 in any language
 _BITS: Final = {"smallint": 15, "int": 31, "bigint": 63}
 _PLACES: Final = {"money": 4, "smallmoney": 4}
+_BYTES: Final = {"timestamp": 8, "rowversion": 8, "hierarchyid": 892, "binary": 8000, "varbinary": 8000}
 _CODED: Final = frozenset({"char", "varchar"})
 _MOST_UNITS: Final = 4000  # of nvarchar(4000); no key is as long
 
@@ -60,7 +61,7 @@ class SqlServerKeyColumn:
             if name in _WITH_LANGUAGE:
                 moment = moment.replace(" ", "T")
             return f"CAST('{moment}' AS {written})"
-        if name in {"binary", "varbinary", "timestamp", "rowversion"}:
+        if name in _BYTES:
             return f"CAST({self._bytes(text)} AS {written})"
         if name in {"nchar", "nvarchar"}:
             return f"CAST(0x{_units(text)} AS nvarchar({_MOST_UNITS}))"
@@ -89,7 +90,7 @@ class SqlServerKeyColumn:
         raise KeyValueError
 
     def _bytes(self, text: str) -> str:
-        length = 8 if self.type.length is None else self.type.length
+        length = self.type.length or _BYTES[self.type.name]
         if len(_match(_HEX, text)) > 2 + 2 * length:
             raise KeyValueError
         return text

@@ -27,8 +27,10 @@ NO_PLACE = define(
     "sqlserver.no_place",
     OperatorNeeded,
     "the server does not show the place of our own transaction in its log",
-    hint="as db_owner: GRANT VIEW DATABASE STATE TO <login>; or use rows as watermarks:"
-    " signal.data.collection = '<database>.<schema>.<table>', captured like any table",
+    hint="as sysadmin: USE master; GRANT VIEW SERVER STATE TO <login>; on Azure SQL Database: GRANT VIEW"
+    " DATABASE STATE TO <user>; or use rows as watermarks: signal.data.collection ="
+    " '<database>.<schema>.<table>', captured like any table. A secondary may show none: read from the"
+    " primary",
 )
 
 _FENCE = 'incremental.snapshot.watermarking.strategy = "fence"'

@@ -27,6 +27,7 @@ from wrackline.producers.sources.sqlserver.chunks.chunks import (
     SqlServerRowOrigin,
     chunk_slicing,
     packed_rows,
+    readable_shape,
 )
 from wrackline.producers.sources.sqlserver.chunks.marks import PLACE_SQL, SqlServerFence, place_in
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier, table_name
@@ -88,7 +89,7 @@ class SqlServerWholeReader:
         try:
             place = place_in(locking.session.answers(_LOCK.format(name), action))
             reading.session.execute(_SNAPSHOT.format(name), action)
-            shape = locking.catalogue.describe(table)  # which can't change as long as the table is locked
+            shape = readable_shape(locking.catalogue, table)  # it can't change while the table is locked
             locking.session.execute("ROLLBACK TRANSACTION;", action)
         finally:
             locking.session.close()

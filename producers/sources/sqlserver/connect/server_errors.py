@@ -4,10 +4,13 @@
 |---|---|---|
 | 1205, 1222, 3960, 3961 | a deadlock, a lock, a conflict of versions | we |
 | 922, 927, 942, 952, 954, 976, 978, 983, 40613 | the database starts, is restored or moves | we |
-| 208, 911, 916, 4060, 22901, 22985 | a table, a database or a capture instance is missing | an operator |
+| 208, 911, 4060, 22901, 22985 | a table, a database or a capture instance is missing | an operator |
+| 916 | the login has no user in the database | an operator |
 | 229, 230, 262, 297, 300, 15247 | a right is missing | an operator |
 | 18452, 18456, 18470, 18486, 18487, 18488 | the login is refused | an operator |
-| 220, 232, 241, 245, 248, 8114, 8115, 8152 | a value that can't be read or compared | an operator |
+| 220, 232, 241, 245, 248, 2628, 8114, 8115, 8152 | a value that can't be read or compared | an operator |
+| 40615, 40914, 47073 | a firewall of Azure's refuses our address | an operator |
+| 3952 | the database keeps no versions of rows | an operator |
 | 207 | a column is missing | an operator |
 | 102, 156, 170, 319, 8155 | a statement that will fail again | an operator |
 | 3906, 3908 | the database only reads | an operator |
@@ -45,6 +48,13 @@ OBJECT_MISSING = define(
     "what is needed to {doing} does not exist: {reason}",
     hint="create it again, or remove it from the pipeline's settings; see: wrackline check <pipeline.toml>",
 )
+USER_MISSING = define(
+    "sqlserver.user_missing",
+    OperatorNeeded,
+    "the login has no user in the database, so it may not {doing}: {reason}",
+    hint="as db_owner, in that database: CREATE USER <user> FOR LOGIN <login>; then it needs its grants:"
+    " wrackline check <pipeline.toml>",
+)
 COLUMN_MISSING = define(
     "sqlserver.column_missing",
     OperatorNeeded,
@@ -59,6 +69,21 @@ LOGIN_REFUSED = define(
     hint="correct database.user and database.password, or driver.domain of an integrated login; the reason"
     " is in the server's error log",
     connects=True,
+)
+ADDRESS_REFUSED = define(
+    "sqlserver.address_refused",
+    OperatorNeeded,
+    "Azure lets nobody in from our address: {reason}",
+    hint="on the server's page, under Networking, add a firewall rule for the address, or a rule for the"
+    " virtual network; it holds after up to five minutes",
+    connects=True,
+)
+VERSIONS_MISSING = define(
+    "sqlserver.versions_missing",
+    OperatorNeeded,
+    "the server can't {doing}, because the database keeps no versions of rows (error {number})",
+    hint="as db_owner: ALTER DATABASE CURRENT SET ALLOW_SNAPSHOT_ISOLATION ON; or read under locks:"
+    ' snapshot.isolation.mode = "read_committed"',
 )
 VALUE_REFUSED = define(
     "sqlserver.value_refused",
@@ -84,20 +109,25 @@ ONLY_READS = define(
 
 _UNREADY: Final = frozenset({922, 927, 942, 952, 954, 976, 978, 983, 40613})
 _RIGHTS: Final = frozenset({229, 230, 262, 297, 300, 15247})
-_MISSING: Final = frozenset({208, 911, 916, 4060, 22901, 22985})
+_ADDRESSES: Final = frozenset({40615, 40914, 47073})
+_MISSING: Final = frozenset({208, 911, 4060, 22901, 22985})
+_USERS: Final = frozenset({916})
 _TABLE: Final = ErrorTable(
     {
         DATABASE_UNREADY: _UNREADY,
         OBJECT_MISSING: _MISSING,
+        USER_MISSING: _USERS,
         RIGHT_MISSING: _RIGHTS,
         LOGIN_REFUSED: (18452, 18456, 18470, 18486, 18487, 18488),
-        VALUE_REFUSED: (220, 232, 241, 245, 248, 8114, 8115, 8152),
+        ADDRESS_REFUSED: _ADDRESSES,
+        VERSIONS_MISSING: (3952,),
+        VALUE_REFUSED: (220, 232, 241, 245, 248, 2628, 8114, 8115, 8152),
         STATEMENT_REFUSED: (102, 156, 170, 319, 8155),
         ONLY_READS: (3906, 3908),
         COLUMN_MISSING: (207,),
     },
     otherwise=SERVER_LOST,
-    shown=_UNREADY | _RIGHTS | _MISSING,
+    shown=_UNREADY | _RIGHTS | _MISSING | _USERS | _ADDRESSES,
     named="error {}",
 )
 

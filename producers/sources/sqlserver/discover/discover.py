@@ -24,7 +24,7 @@ from wrackline.producers.sources.sqlserver.follow.capture_instances import (
 )
 from wrackline.producers.sources.sqlserver.follow.handover import NOT_CAPTURED, in_order
 from wrackline.schemas.errors import OperatorNeeded, define
-from wrackline.schemas.events.projection import Projection, project
+from wrackline.schemas.events.projection import Plain, Projection, project
 from wrackline.schemas.settings.filters import ColumnRules
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import Kind
@@ -34,8 +34,8 @@ TABLE_MISSING = define(
     OperatorNeeded,
     "table {table} does not exist, no longer exists, or is not visible to this login",
     hint="check whether it has another name now: SELECT s.name, t.name FROM [{database}].sys.tables t JOIN"
-    " [{database}].sys.schemas s ON s.schema_id = t.schema_id; correct table.include.list, or grant SELECT"
-    " on it",
+    " [{database}].sys.schemas s ON s.schema_id = t.schema_id; correct table.include.list; or as db_owner:"
+    " GRANT SELECT ON OBJECT::[<schema>].[<table>] TO <user>;",
 )
 
 # Each capture instance: its object_id, its start, whether its table was dropped.
@@ -53,6 +53,7 @@ class SqlServerColumnFacts(NamedTuple):
     nullable: bool
     computed: bool
     collation: str | None
+    masked: bool = False  # whether our login sees another value than is stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,15 @@ class SqlServerTableFacts:
             if one.column_id in there and not one.computed
         ]
 
+    def masked(self, shape: Projection) -> list[str]:
+        """Name the published columns of which our login would read other values than the log has."""
+        published = {
+            column.name
+            for column, action in zip(shape.source.columns, shape.actions, strict=True)
+            if action is not Plain.DROP
+        }
+        return [column.name for column in self.columns if column.masked and column.name in published]
+
 
 @dataclass(frozen=True, slots=True)
 class CatalogueLook:
@@ -89,6 +99,7 @@ class CatalogueLook:
     tables: Mapping[int, SqlServerTableFacts] = field(default_factory=dict)
     proof: InstancesProof = frozenset()
     unnumbered: frozenset[str] = frozenset()  # instances whose change tables lack __$command_id
+    unseen: tuple[str, ...] = ()  # instances of tables that this login can't see
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +210,10 @@ def _looked(
                 )
             )
     of_columns: dict[int, list[SqlServerColumnFacts]] = defaultdict(list)
-    for table, name, number, kind, length, digits, scale, computed, nullable, collation in columns:
+    for table, name, number, kind, length, digits, scale, computed, nullable, collation, masked in columns:
         made = of_catalogue(kind, length, digits, scale)
         of_columns[table].append(
-            SqlServerColumnFacts(name, number, made, bool(nullable), bool(computed), collation)
+            SqlServerColumnFacts(name, number, made, bool(nullable), bool(computed), collation, bool(masked))
         )
     unique: dict[int, dict[int, tuple[bool, list[int]]]] = defaultdict(dict)
     for table, index_id, primary, number in keys:
@@ -217,7 +228,8 @@ def _looked(
         for number, made in of_tables.items()
     }
     proof = frozenset((row[1], row[5], bool(row[7])) for row in instances)
-    return CatalogueLook(names, tables, proof)
+    unseen = tuple(sorted(row[0] for row in instances if row[2] not in names and not row[7]))
+    return CatalogueLook(names, tables, proof, unseen=unseen)
 
 
 def _key(

@@ -18,6 +18,14 @@ ROWS: Final = (
 )
 
 
+# Whether our login sees other values than masked columns have; before SQL Server 2022 no table has the right.
+_MASKS: Final = (
+    "ISNULL(HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'UNMASK'), 0) = 0 AND ISNULL(HAS_PERMS_BY_NAME("
+    "QUOTENAME(OBJECT_SCHEMA_NAME(k.object_id)) + N'.' + QUOTENAME(OBJECT_NAME(k.object_id)), N'OBJECT',"
+    " N'UNMASK'), 0) = 0"
+)
+
+
 def _of(column: str, object_id: int | None) -> str:
     """Narrow a statement to one table, or to all that are captured."""
     if object_id is not None:
@@ -38,7 +46,8 @@ def columns(object_id: int | None) -> str:
     return (
         "SELECT k.object_id, k.name, k.column_id, CASE WHEN t.is_assembly_type = 1 AND t.is_user_defined = 1"  # noqa: S608
         " THEN N'clr' WHEN t.is_assembly_type = 1 THEN t.name ELSE b.name END, k.max_length, k.precision,"
-        " k.scale, k.is_computed, k.is_nullable, k.collation_name FROM sys.columns k"
+        " k.scale, k.is_computed, k.is_nullable, k.collation_name,"
+        f" CASE WHEN k.is_masked = 1 AND {_MASKS} THEN 1 ELSE 0 END FROM sys.columns k"
         " JOIN sys.types t ON t.user_type_id = k.user_type_id"
         " LEFT JOIN sys.types b ON b.user_type_id = k.system_type_id"
         f" WHERE {_of('k.object_id', object_id)} ORDER BY k.object_id, k.column_id;"

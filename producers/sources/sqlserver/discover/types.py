@@ -31,6 +31,14 @@ KEY_INEXACT = define(
     hint="carry it as text: column.as.text = '{column}'",
 )
 
+KEY_UNORDERED = define(
+    "sqlserver.key_unordered",
+    OperatorNeeded,
+    "the key column {column} has the type {type}, by which no chunk of rows can be bounded",
+    hint="give the key another type: ALTER TABLE ... ALTER COLUMN ...; or leave the table out:"
+    " table.exclude.list",
+)
+
 MAX: Final = -1  # the length of varchar(max), nvarchar(max), varbinary(max)
 
 
@@ -159,7 +167,9 @@ def column_type(
     `instants` is what datetimeoffset becomes; `keyed`: it is part of the table's key.
     """
     name, text = sql_type.name, str(sql_type)
-    if keyed and (name in _NO_KEY or (seventh_place(sql_type) and not as_text)):
+    if keyed and name in _NO_KEY:
+        raise KEY_UNORDERED(column=column, type=text)
+    if keyed and seventh_place(sql_type) and not as_text:
         raise KEY_INEXACT(column=column, type=text)
     if as_text:
         return ColumnType(Kind.TEXT_OF, text)

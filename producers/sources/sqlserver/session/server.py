@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier, literal
-from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING
+from wrackline.producers.sources.sqlserver.connect.server_errors import LOGIN_REFUSED, OBJECT_MISSING
 from wrackline.producers.sources.sqlserver.discover import database_sql
 from wrackline.producers.sources.sqlserver.discover.database_sql import DatabaseRow
 from wrackline.producers.sources.sqlserver.log.page_sql import SESSION
@@ -28,6 +28,7 @@ NOT_ENABLED = define(
 )
 
 AZURE_DATABASE: Final = 5
+AZURE: Final = frozenset({AZURE_DATABASE, 8})  # with Managed Instance: both are as new as can be, and say 12
 _ZONED: Final = 16  # SQL Server 2022 knows its zone by name
 _EDITION: Final = (
     "SELECT CAST(SERVERPROPERTY('EngineEdition') AS int),"
@@ -51,7 +52,7 @@ class SqlServerEdition:
     @property
     def zoned(self) -> bool:
         """Whether it knows its zone by name."""
-        return self.azure or int(self.version.split(".", maxsplit=1)[0]) >= _ZONED
+        return self.number in AZURE or int(self.version.split(".", maxsplit=1)[0]) >= _ZONED
 
 
 class SqlServerConnector:
@@ -70,7 +71,7 @@ class SqlServerConnector:
 
     def connect(self) -> TdsSession:
         """Open a session with our options."""
-        made = connect(self._login, database=self.database, intent_read_only=self.reads_only)
+        made = self._opened()
         try:
             made.execute(SESSION, "take a session's settings")
         except BaseException:
@@ -78,9 +79,21 @@ class SqlServerConnector:
             raise
         return made
 
+    def _opened(self) -> TdsSession:
+        """Open a session; a user whom `master` does not know may exist in the database only."""
+        try:
+            return connect(self._login, database=self.database, intent_read_only=self.reads_only)
+        except OperatorNeeded as error:
+            if error.code != LOGIN_REFUSED.code or self._login.direct or self.reads_only:
+                raise
+        direct = replace(self._login, direct=True)
+        made = connect(direct, database=self.database)
+        self._login = direct  # so the server's error log has one refusal, and not one for each connection
+        return made
+
     def connect_as(self, user: str, password: Secret, host: str | None, port: int | None) -> TdsSession:
-        """Open a session of another login, without our options; None is as the settings have it."""
-        login = replace(self._login, user=user, password=password)
+        """Open a session of another SQL login, without our options; None is as the settings have it."""
+        login = replace(self._login, user=user, password=password, token_file=None, scheme=None, domain=None)
         if host is not None:
             login = replace(login, host=host)
         if port is not None:

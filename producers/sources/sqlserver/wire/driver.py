@@ -112,7 +112,7 @@ def log_in(where: ServerLogin, database: str, *, reads_only: bool) -> tuple[TdsT
             if route is None:
                 return wire, size
             wire.close()
-            host, port = str(route["server"]), int(route["port"])
+            host, port = str(route["server"]).partition("\\")[0], int(route["port"])  # without its instance
         error: WracklineError = _unreachable(where, host, port, "it sends us from server to server")
     except RefusedLoginError as exc:
         error = exc.error

@@ -1,10 +1,10 @@
 """The address of a server and our login; `connect` returns a session that is ready for statements.
 
 python-tds logs in (`driver.py`), to `master`, and `USE` enters the database: so a database that starts, is
-restored or has gone gives its own error, where a login to it would only fail.  Three logins go to the
-database itself: to Azure SQL Database, which has no USE; one that only reads, because a server decides by the
-database whether it sends such a client to a secondary; and one with a token, whose user may exist in its
-database only.
+restored or has gone gives its own error, where a login to it would only fail.  Four logins go to the database
+itself: to Azure SQL Database, which has no USE; one that only reads, because a server decides by the database
+whether it sends such a client to a secondary; one with a token, whose user may exist in its database only;
+and one that `master` has refused, for the same reason (`session/server.py`).
 """
 
 from dataclasses import dataclass, field
@@ -43,6 +43,7 @@ class ServerLogin:
     token_file: str | None = None  # its token is sent, and no password
     scheme: str | None = None  # of an integrated login: `integrated_login.py` has the words
     domain: str | None = None  # of an integrated login
+    direct: bool = False  # whether the login goes to the database itself
     instance: str | None = None  # its port is asked from the SQL Server Browser
     encrypt: str = "true"
     trusts_any: bool = False  # any certificate
@@ -96,7 +97,7 @@ class RefusedLoginError(Exception):
 
 def connect(where: ServerLogin, *, database: str = MASTER, intent_read_only: bool = False) -> TdsSession:
     """Open a session in a database; each statement is its own transaction."""
-    direct = intent_read_only or where.token_file is not None
+    direct = where.direct or intent_read_only or where.token_file is not None
     made = _logged_in(where, database if direct else MASTER, reads_only=intent_read_only)
     try:
         ((edition,),) = made.values(_FIRST, _DOING)

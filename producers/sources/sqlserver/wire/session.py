@@ -29,6 +29,7 @@ from wrackline.producers.sources.sqlserver.wire.messages import (
     ERROR,
     FAILED,
     MORE,
+    SEVERE,
     ServerMessage,
     StatementEnd,
     batch_of,
@@ -95,6 +96,7 @@ class _Course:
     """What is known of an answer that comes."""
 
     failure: ServerMessage | None = None
+    failed: bool = False  # whether an end says so, which it may without an error's token
     end: StatementEnd = _NO_END
     shown: Sequence[TdsColumn] = ()  # of a result of which nothing was handed out
     result: int = -1
@@ -233,7 +235,7 @@ class TdsSession:
             raise StatementCancelledError
         if course.failure is not None:
             raise self._failed(course.failure, doing)
-        if course.end.status & FAILED:
+        if course.failed:
             raise SERVER_LOST(doing=doing, reason="it failed, and no reason came")
 
     def _failed(self, failure: ServerMessage, doing: str) -> WracklineError:
@@ -253,6 +255,7 @@ class TdsSession:
             course.result += bool(course.shown)
         elif found.number in DONES:
             course.end = self._ended(found.body)
+            course.failed = course.failed or bool(course.end.status & (FAILED | SEVERE))
             yield course.end
         elif found.number == ERROR:
             course.failure = course.failure or server_message(found.body)

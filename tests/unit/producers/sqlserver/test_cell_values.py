@@ -406,10 +406,17 @@ def test_a_key_is_exact() -> None:
     assert (seventh_place(seven), seventh_place(six)) == (True, False)
     assert column_type(six, column="c", keyed=True).kind is Kind.TIMESTAMP_MICROS
     assert column_type(seven, column="c", keyed=True, as_text=True).kind is Kind.TEXT_OF
-    for inexact in (seven, SqlServerType("sql_variant")):
-        with pytest.raises(OperatorNeeded) as caught:
-            column_type(inexact, column="c", keyed=True)
-        assert caught.value.code == "sqlserver.key_inexact"
+    with pytest.raises(OperatorNeeded) as caught:
+        column_type(seven, column="c", keyed=True)
+    assert caught.value.code == "sqlserver.key_inexact"
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_key_that_no_chunk_is_bounded_by_is_refused_and_text_is_not_offered(*, as_text: bool) -> None:
+    with pytest.raises(OperatorNeeded) as caught:
+        column_type(SqlServerType("sql_variant"), column="c", keyed=True, as_text=as_text)
+    assert caught.value.code == "sqlserver.key_unordered"
+    assert "column.as.text" not in caught.value.hint
 
 
 def test_what_an_update_did_not_touch_is_in_the_image_before_too() -> None:

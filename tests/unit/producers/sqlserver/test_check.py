@@ -21,6 +21,7 @@ from wrackline.producers.sources.sqlserver.check.grants import needed_rights, ri
 from wrackline.producers.sources.sqlserver.connect.server_errors import explain
 from wrackline.producers.sources.sqlserver.discover.types import SqlServerType
 from wrackline.producers.sources.sqlserver.follow.capture_instances import unnumbered_sql
+from wrackline.producers.sources.sqlserver.session.server import SqlServerEdition
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.tables.table import TableId
@@ -42,7 +43,8 @@ def ids(findings: Iterable[Finding]) -> list[str]:
         ({"version": "13.0.4001.0"}, []),
         ({"version": "13.0.1601.5"}, ["version_old"]),
         ({"version": "12.0.2000.8", "edition": 5, "agent": None}, []),  # Azure SQL Database says 12 for ever
-        ({"version": "12.0.2000.8", "edition": 8}, ["version_old"]),
+        ({"version": "12.0.2000.8", "edition": 8}, []),  # and so does Managed Instance
+        ({"version": "12.0.2000.8"}, ["version_old"]),
         ({"edition": 4}, ["edition_without"]),  # Express
         ({"agent": ("SQL Server Agent", "Stopped")}, ["agent_stopped"]),
         ({"agent": None}, []),  # we may not see it
@@ -84,7 +86,7 @@ def test_each_right_is_asked_for_by_its_name_and_granted_by_a_statement() -> Non
     table, signals = TableId("shop", "dbo", "it's"), TableId("shop", "dbo", "signals")
     rights = list(needed_rights("shop\\cdc", [table], ["r]", "r]"], signals=signals, fence=True))
     asked = rights_sql(rights)
-    assert "HAS_PERMS_BY_NAME(N'cdc', N'SCHEMA', N'SELECT'), IS_ROLEMEMBER(N'r]')" in asked
+    assert "HAS_PERMS_BY_NAME(N'cdc', N'SCHEMA', N'SELECT'), CASE WHEN IS_ROLEMEMBER(N'r]') = 1" in asked
     assert "HAS_PERMS_BY_NAME(N'[dbo].[it''s]', N'OBJECT', N'SELECT')" in asked
     assert [right.statement for right in rights] == [
         "GRANT SELECT ON SCHEMA::cdc TO [shop\\cdc];",
@@ -93,11 +95,24 @@ def test_each_right_is_asked_for_by_its_name_and_granted_by_a_statement() -> Non
         "GRANT SELECT ON OBJECT::[dbo].[signals] TO [shop\\cdc];",
         "GRANT INSERT ON OBJECT::[dbo].[signals] TO [shop\\cdc];",
         "GRANT DELETE ON OBJECT::[dbo].[signals] TO [shop\\cdc];",
-        "GRANT VIEW DATABASE STATE TO [shop\\cdc];",
+        "USE master; GRANT VIEW SERVER STATE TO [shop\\cdc];",
     ]
     found = list(right_findings("shop", rights, [1, 0, None, 1, 1, 1, 1]))
     assert ids(found) == ["right_lacks", "right_lacks"], "NULL is no proof"
     assert found[0].suggestion == "as db_owner: USE [shop]; ALTER ROLE [r]]] ADD MEMBER [shop\\cdc];"
+
+
+def test_a_place_of_the_log_is_a_right_on_the_server_but_of_azure_s_database() -> None:
+    [_, right] = needed_rights("u", [], [], fence=True)
+    [finding] = right_findings("shop", [right], [0])
+    assert finding.suggestion.startswith("as sysadmin: USE master; GRANT VIEW SERVER STATE TO [u];")
+    assert (finding.fixes[0]["as"], finding.fixes[0]["sql"]) == ("sysadmin", right.statement)
+    [_, azure] = needed_rights("u", [], [], fence=True, azure=True)
+    assert azure.statement == "GRANT VIEW DATABASE STATE TO [u];"
+
+
+def test_azure_knows_its_zone_by_name_whatever_its_version_says() -> None:
+    assert [SqlServerEdition(number, "12.0.2000.8").zoned for number in (3, 5, 8)] == [False, True, True]
 
 
 def test_a_pipeline_that_only_reads_needs_only_to_read() -> None:
@@ -153,9 +168,13 @@ def test_the_seventh_place_can_be_had_as_text() -> None:
         (927, Transient, "database_unready"),
         (208, OperatorNeeded, "object_missing"),
         (4060, OperatorNeeded, "object_missing"),
+        (916, OperatorNeeded, "user_missing"),
         (229, OperatorNeeded, "right_missing"),
         (18456, OperatorNeeded, "login_refused"),
         (8114, OperatorNeeded, "value_refused"),
+        (2628, OperatorNeeded, "value_refused"),
+        (3952, OperatorNeeded, "versions_missing"),
+        (40615, OperatorNeeded, "address_refused"),
         (102, OperatorNeeded, "statement_refused"),
         (3906, OperatorNeeded, "only_reads"),
     ],
@@ -165,9 +184,8 @@ def test_an_error_of_the_server_has_somebody_who_acts(
 ) -> None:
     error = explain(number, "Conversion failed when converting 'secret'\n", "read a chunk")
     assert (type(error), error.code) == (kind, f"sqlserver.{code}")
-    assert ("secret" in str(error)) == (
-        code in {"object_missing", "right_missing", "database_unready"} or not number
-    )
+    shown = {"object_missing", "user_missing", "right_missing", "database_unready", "address_refused"}
+    assert ("secret" in str(error)) == (code in shown or not number)
 
 
 def test_a_check_asks_each_database_by_its_name() -> None:

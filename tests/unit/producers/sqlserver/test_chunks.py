@@ -63,6 +63,7 @@ LITERALS = [
     (column("binary", 4, 0, 0), "0x00ff", "CAST(0x00ff AS binary(4))"),
     (column("varbinary", 4, 0, 0), "0x", "CAST(0x AS varbinary(4))"),
     (column("timestamp", 8, 0, 0), "0x0000000000000001", "CAST(0x0000000000000001 AS timestamp)"),
+    (column("hierarchyid", 892, 0, 0), "0x5ac0" + "ff" * 9, f"CAST(0x5ac0{'ff' * 9} AS hierarchyid)"),
     (column("nvarchar", 20, 0, 0), "it's é", "CAST(0x69007400270073002000e900 AS nvarchar(4000))"),
     (column("nchar", 4, 0, 0), "\ud83d", "CAST(0x3dd8 AS nvarchar(4000))"),
     (

@@ -21,6 +21,7 @@ from wrackline.control.local.sqlserver_standin.model.server import ModelServer
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.sources.sqlserver import PLUGIN
+from wrackline.producers.sources.sqlserver.session.server import SqlServerConnector
 from wrackline.producers.sources.sqlserver.wire import access_token, driver
 from wrackline.producers.sources.sqlserver.wire.access_token import MOST_CHARACTERS, read_token
 from wrackline.producers.sources.sqlserver.wire.integrated_login import KERBEROS, NTLM
@@ -370,3 +371,19 @@ def test_an_exchange_that_can_t_begin_says_why(
     assert (error.code, type(error)) == ("sqlserver.integrated_failed", OperatorNeeded)
     assert error.sentence.endswith("No credentials for *** were found")
     assert fix in error.hint
+
+
+def test_a_fix_is_run_as_the_administrator_and_not_with_the_pipeline_s_own_identity(
+    server: SqlServerStandin, model: ModelServer, ca: str, file: Path
+) -> None:
+    model.create_login("boss", "p", administrator=True)
+    plain = given_of(server.port, "shop") | {"driver.encrypt": "true", "driver.serverCertificate": ca}
+    domain = {"driver.integratedSecurity": "true", "driver.domain": "CORP"}
+    for given in ({"driver.accessTokenFile": str(file)}, domain):
+        settings = {**plain, **given}
+        if "driver.accessTokenFile" in given:
+            del settings["database.password"]
+        connector = SqlServerConnector(read_settings(settings), "shop")
+        session = connector.connect_as("boss", Secret("p"), None, None)
+        assert session.values("SELECT SUSER_SNAME() AS name") == [("boss",)]
+        session.close()

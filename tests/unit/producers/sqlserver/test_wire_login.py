@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from tests.fixtures.certificates import Pair, issue
+from tests.fixtures.sqlserver_world import USER, given_of, read_settings
 from tests.unit.producers.sqlserver.test_settings import DEBEZIUM, reading
 from wrackline.control.local.sqlserver_standin.front.listener import SqlServerStandin
 from wrackline.control.local.sqlserver_standin.model.server import ModelServer
 from wrackline.control.local.sqlserver_standin.wire.login import Encryption
+from wrackline.producers.sources.sqlserver.session.server import SqlServerConnector
 from wrackline.producers.sources.sqlserver.wire.certificates import TlsStream, names
 from wrackline.producers.sources.sqlserver.wire.login import ServerLogin, connect
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
@@ -120,6 +122,32 @@ def test_a_wrong_password_is_refused_once(model: ModelServer) -> None:
     assert "18456" in error.sentence
 
 
+def test_a_user_that_exists_in_its_database_only_is_let_in_there(
+    model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As most users of Azure SQL Database are made; `master` is asked once, and not at each connection."""
+    model.create_login(USER, "secret", administrator=True)
+    model.contained[USER] = "shop"
+    tries: list[str] = []
+    judge = ModelServer.logs_in
+    monkeypatch.setattr(
+        ModelServer,
+        "logs_in",
+        lambda *given: tries.append(given[-1]) or judge(*given),  # type: ignore[func-returns-value]
+    )
+    with SqlServerStandin(model) as server:
+        connector = SqlServerConnector(read_settings(given_of(server.port, "shop")), "shop")
+        for _ in range(2):
+            session = connector.connect()
+            assert session.values(NAME) == [("shop",)]
+            session.close()
+        assert tries == ["master", "shop", "shop"]
+        model.passwords[USER] = "another"
+        with pytest.raises(OperatorNeeded) as caught:
+            SqlServerConnector(read_settings(given_of(server.port, "shop")), "shop").connect()
+        assert caught.value.code == "sqlserver.login_refused"
+
+
 def test_who_only_reads_is_sent_to_the_secondary(model: ModelServer) -> None:
     with (
         SqlServerStandin(model) as secondary,
@@ -131,6 +159,15 @@ def test_who_only_reads_is_sent_to_the_secondary(model: ModelServer) -> None:
         assert (len(primary.requests), len(secondary.requests)) == (0, 2)
         connect(login(primary.port), database="shop").close()
         assert len(primary.requests) == 2
+
+
+def test_a_route_may_name_an_instance_behind_the_host(model: ModelServer) -> None:
+    with (
+        SqlServerStandin(model) as secondary,
+        SqlServerStandin(model, read_only_route=("127.0.0.1\\SQL2", secondary.port)) as primary,
+    ):
+        connect(login(primary.port), database="shop", intent_read_only=True).close()
+        assert len(secondary.requests) == 1
 
 
 def test_servers_that_send_us_in_a_circle_are_left(model: ModelServer) -> None:

@@ -236,11 +236,29 @@ def test_what_is_no_tds_closes_the_connection(session: TdsSession) -> None:
     assert session.closed
 
 
+@pytest.mark.parametrize(
+    "statuses", [b"\x02", b"\x00\x01", b"\x03-\x00"], ids=["failed", "severe", "only the first failed"]
+)
+def test_an_end_that_says_that_it_failed_is_an_error_also_without_words(
+    session: TdsSession, statuses: bytes
+) -> None:
+    """[MS-TDS] 2.2.7.6: an error's token SHOULD come before it; rows may be missing."""
+    session._wire.close()
+    ends = b"".join(b"\xfd" + one.ljust(12, b"\x00") for one in statuses.split(b"-"))
+    session._wire = Wrong(ends)  # type: ignore[assignment]
+    with pytest.raises(Transient, match="it failed, and no reason came") as caught:
+        session.rows("SELECT 1 AS a")
+    assert caught.value.code == "sqlserver.server_lost"
+
+
 class Wrong:
-    """Answers with an end that says that more follows, and then with nothing."""
+    """Answers with these ends; with one that says that more follows, and then with nothing."""
+
+    def __init__(self, ends: bytes = b"\xfd\x01" + bytes(11)) -> None:
+        self.ends = ends
 
     def recv_into(self, buffer: memoryview) -> int:
-        answer = b"\x04\x01\x00\x15\x00\x00\x00\x00\xfd\x01\x00" + bytes(10)
+        answer = b"\x04\x01\x00" + bytes([len(self.ends) + 8]) + bytes(4) + self.ends
         buffer[: len(answer)] = answer
         return len(answer)
 

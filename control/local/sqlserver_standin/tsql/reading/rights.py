@@ -4,6 +4,7 @@ from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import Princi
 from wrackline.control.local.sqlserver_standin.tsql.reading.word_reader import WordReader
 
 _OF_DATABASE = ("VIEW", "DATABASE", "STATE")
+_OF_SERVER = ("VIEW", "SERVER", "STATE")
 _OF_TABLES = ("SELECT", "INSERT", "UPDATE", "DELETE")
 
 
@@ -18,6 +19,10 @@ class RightReader:
         self._words.need("GRANT")
         if self._words.skip(*_OF_DATABASE):
             rights, kind, securable = [" ".join(_OF_DATABASE)], "DATABASE", tuple[str, ...]()
+        elif self._words.skip("UNMASK"):
+            rights, kind, securable = ["UNMASK"], "DATABASE", ()
+        elif self._words.skip(*_OF_SERVER):
+            rights, kind, securable = [" ".join(_OF_SERVER)], "SERVER", ()
         else:
             rights = [self._right()]
             while self._words.skip(","):

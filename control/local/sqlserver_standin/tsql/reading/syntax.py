@@ -285,7 +285,10 @@ class DatabaseDefinition:
 
 @dataclass(frozen=True, slots=True)
 class RightGrant:
-    """GRANT of rights on a schema (`SCHEMA`), a table (`OBJECT`) or the database (`DATABASE`)."""
+    """GRANT of rights on a schema, a table, the database or the server.
+
+    `kind`: SCHEMA, OBJECT, DATABASE or SERVER.
+    """
 
     rights: tuple[str, ...]
     kind: str
