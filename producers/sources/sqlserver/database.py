@@ -163,7 +163,7 @@ class SqlServerDatabase:
         resolver = TableResolver(
             self._shapes,
             self._around,
-            captured,
+            tracker.tables.captures,
             ours,
             changed_only=self._settings.flag("skip.messages.without.change"),
         )

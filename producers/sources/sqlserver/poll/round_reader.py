@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
+from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING
 from wrackline.producers.sources.sqlserver.discover.discover import CatalogueLook
 from wrackline.producers.sources.sqlserver.discover.types import WireType
 from wrackline.producers.sources.sqlserver.follow.handover import CLEANED_AWAY
@@ -96,7 +97,8 @@ class RoundReader:
     ) -> None:
         self._session, self._settings, self._audit, self._clock = session, settings, audit, clock
         self.rotator = rotator
-        self._at, self._following = at, following  # everything up to here was returned
+        # everything up to here was returned; what of it was lost while nobody looked, the caller has reported
+        self._at, self._following = replace(at, instances=following.instances()), following
         self._next: Sequence[LoggedCommit] = ()
         self._merger: PageMerger | None = None
         self._upto = at.lsn  # of the merger's commits
@@ -108,16 +110,19 @@ class RoundReader:
         self._begin_range()
         merger = self._merger
         wanted = [] if merger is None else list(merger.wanted())[:_AT_ONCE]
-        counted = () if merger is not None else self._audit.due(self._clock())
+        counted = [] if merger is not None else self._due()
         try:
             pages, answers = self._answers(self._batch(wanted, counted), wanted)
         except WracklineError as error:
-            if error.code != "sqlserver.object_missing" or not self._renew():
+            if error.code != OBJECT_MISSING.code:
                 raise
-            return LogPiece(self._following, ddl=self._at.ddl)
-        proof, ddl, commits, *counts = answers
-        if (lost := self._disproven(proof, ddl)) is not None:
+            before, lost = self._following.proof, self._look_again()
+            if self._following.proof == before:
+                raise
             return LogPiece(self._following, ddl=self._at.ddl, lost=lost)
+        proof, ddl, commits, *counts = answers
+        if (disproven := self._disproven(proof, ddl)) is not None:
+            return LogPiece(self._following, ddl=self._at.ddl, lost=disproven)
         self._audit.compare(counted, [int(next(python_rows(one))[0]) for one in counts])
         self._next = [LoggedCommit(*row) for row in python_rows(commits)]
         parts = () if merger is None else self._merged(merger, wanted, pages)
@@ -139,6 +144,11 @@ class RoundReader:
             else:
                 add_to_answers(others, batch, len(wanted))
         return pages, others
+
+    def _due(self) -> Sequence[CountedRange]:
+        """Return the ranges to count now; the change table of an instance that was dropped is gone."""
+        known = self._following.by_change_table
+        return [one for one in self._audit.due(self._clock()) if one.table in known]
 
     def _begin_range(self) -> None:
         """Begin with the commits that were found, if the last ones are handed out."""
@@ -180,22 +190,20 @@ class RoundReader:
             return None
         if altered:
             self._at = replace(self._at, ddl=altered[-1])
+        return self._look_again()
+
+    def _look_again(self) -> Sequence[tuple[TableId, WracklineError]]:
+        """Look at the catalogue, and begin again behind what was returned; return tables that lost rows."""
         known, after = self._at.instances, self._at.passed
-        self._renew()
+        self._following = follow(self._settings.look(), self._settings.captures)
+        self._at = replace(self._at, instances=self._following.instances())
+        self._merger, self._next = None, ()
+        self._types.clear()
         lost = list(self._following.lost(known, after))
         for _, error in lost:
             if error.code == CLEANED_AWAY.code:
                 raise error
         return lost
-
-    def _renew(self) -> bool:
-        """Look at the catalogue, and begin again behind what was returned; return whether it has changed."""
-        before = self._following.proof
-        self._following = follow(self._settings.look(), self._settings.captures)
-        self._at = replace(self._at, instances=self._following.instances())
-        self._merger, self._next = None, ()
-        self._types.clear()
-        return self._following.proof != before
 
     def _merged(
         self, merger: PageMerger, wanted: Sequence[PageRequest], pages: Sequence[ReadPage]
