@@ -116,6 +116,8 @@ def test_what_a_table_s_instances_lack() -> None:
     [old] = instance_findings(TABLE, [OLD], COLUMNS, ["a"])
     assert old.id == "sqlserver.commands_unnumbered"
     assert old.suggestion.index("sp_cdc_disable_table") < old.suggestion.index("sp_cdc_enable_table")
+    [less] = instance_findings(TABLE, [OLD], COLUMNS[:1], ["a"])
+    assert "@captured_column_list = N'[id]';" in less.suggestion, "the other column was dropped"
 
 
 def test_an_old_instance_is_never_offered_for_dropping_by_a_look_alone() -> None:
