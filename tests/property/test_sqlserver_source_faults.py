@@ -7,7 +7,7 @@ import datetime as dt
 import gc
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -19,7 +19,9 @@ from wrackline.producers.contract.source_plugin import LogStream, MarkKind
 from wrackline.producers.contract.steps import Appeared, Commit, Fault, Reshaped, Rows, Step, Vanished
 from wrackline.producers.sources.sqlserver.log import page_merger
 from wrackline.producers.sources.sqlserver.log.lsn import lsn_text
+from wrackline.producers.sources.sqlserver.log.page_merger import CommitPart, PageMerger, PageRequest
 from wrackline.producers.sources.sqlserver.log.position import position_of
+from wrackline.producers.sources.sqlserver.poll.round_reader import ReadPage, RoundReader
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
 from wrackline.schemas.tables.table import SourcePartition
 from wrackline.testing.sources.log_suite import row
@@ -321,6 +323,26 @@ def test_both_rows_of_an_update_are_one_event_wherever_pages_end(make: Make) -> 
     last = world.commit(first(world), *(Update(("a", number), {"label": "y"}) for number in range(9)))
     seen = [e for e in events(world, read(world, stream, last)) if e.op == "u"]
     assert [e.key for e in seen] == [("a", number) for number in range(9)]
+
+
+def test_a_page_of_wide_rows_ends_where_it_has_its_bytes(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first page of a table has 200 rows, and nobody knows how wide they are."""
+    sizes: list[int] = []
+    merged = RoundReader._merged
+
+    def seen(
+        reader: RoundReader, merger: PageMerger, wanted: Sequence[PageRequest], pages: Sequence[ReadPage]
+    ) -> Sequence[CommitPart]:
+        sizes.extend(sum(len(image) for _, _, image in page.rows) for page in pages)
+        return merged(reader, merger, wanted, pages)
+
+    monkeypatch.setattr(page_merger, "_TABLE_BYTES", 50_000)
+    monkeypatch.setattr(RoundReader, "_merged", seen)
+    world = make()
+    stream = open_stream(world, first(world))
+    last = world.commit(first(world), *(row("a", number, "x", "y" * 20_000) for number in range(40)))
+    assert [e.key for e in events(world, read(world, stream, last))] == [("a", one) for one in range(40)]
+    assert max(sizes) < 400_000
 
 
 def test_an_unchanged_long_value_is_in_the_image_before(make: Make) -> None:

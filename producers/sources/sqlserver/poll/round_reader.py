@@ -20,6 +20,7 @@ from wrackline.producers.sources.sqlserver.log import page_sql
 from wrackline.producers.sources.sqlserver.log.change_rows import ChangeRow, RowPlace, place_of, row_key
 from wrackline.producers.sources.sqlserver.log.lsn import Lsn
 from wrackline.producers.sources.sqlserver.log.page_merger import (
+    LEAST_ROWS,
     MOST_ROWS,
     CommitPart,
     LoggedCommit,
@@ -55,6 +56,12 @@ class ReadPage:
 
     types: Sequence[WireType]  # of the table's own columns
     rows: list[ChangeRow] = field(default_factory=list)
+    size: int = 0  # of its rows on the wire
+    cut: bool = False  # whether it had its bytes before its last row came
+
+    def has_room(self, request: PageRequest) -> bool:
+        """Whether more rows are taken; both rows of an update always are."""
+        return len(self.rows) < LEAST_ROWS or self.size < request.most_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +147,12 @@ class RoundReader:
             if batch.result < len(wanted):
                 if batch.result == len(pages):
                     pages.append(ReadPage([column.type for column in batch.columns[_OWN:]]))
-                pages[-1].rows += self._change_rows(wanted[batch.result].table, batch)
+                page, request = pages[-1], wanted[batch.result]
+                if page.has_room(request):
+                    page.rows += self._change_rows(request.table, batch)
+                    page.size += len(batch.data)
+                else:
+                    page.cut = True
             else:
                 add_to_answers(others, batch, len(wanted))
         return pages, others
@@ -211,7 +223,8 @@ class RoundReader:
         for request, page in zip(wanted, pages, strict=True):
             if self._types.get(request.table) != page.types:  # or each row would compare two lists
                 self._types[request.table] = page.types
-            merger.feed(request.table, page.rows, full=len(page.rows) == request.most_rows)
+            full = page.cut or len(page.rows) == request.most_rows
+            merger.feed(request.table, page.rows, full=full)
         parts = merger.take()
         for part in parts:
             self._audit.count(part)
