@@ -13,6 +13,7 @@ import pytest
 
 from tests.fixtures.sqlserver_world import SqlServerWorld
 from wrackline.control.local.sqlserver_standin.model.database import Grant, ModelDatabase
+from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.producers.contract.optional_parts import Beating, LogEnding, NoServerPosition, Removable
 from wrackline.producers.contract.row_chunks import ChunkRequest
 from wrackline.producers.contract.source_plugin import LogStream, MarkKind
@@ -402,6 +403,30 @@ def test_a_database_that_can_t_be_read_holds_up_no_other(make: Make) -> None:
     assert caught.value.code == "sqlserver.database_unready"
     assert events(world, read(world, stream, world.commit(up, row("a", 1))))
     assert reader.read(ChunkRequest(world.orders(up).id, KEY)).slices
+
+
+def test_a_lock_on_change_tables_is_waited_for(make: Make) -> None:
+    """The capture job holds its locks as long as it writes, and a reader loses a deadlock with it."""
+    world = make()
+    stream = open_stream(world, first(world))
+    read(world, stream, world.commit(first(world), row("a", 1)))
+    world.model.plan("cdc.lsn_time_mapping", ServerError(1222, "Lock request time out period exceeded."))
+    world.model.plan("[public_orders_CT]", ServerError(1205, "Transaction was deadlocked."))
+    last = world.commit(first(world), row("a", 2))
+    assert [e.key for e in events(world, read(world, stream, last))] == [("a", 2)]
+    assert {notice.code for notice in world.notices} == {"sqlserver.log_locked"}
+    assert not world.model.faults
+
+
+def test_a_rotation_that_finds_its_table_locked_stops_no_log(make: Make) -> None:
+    world = make(**{"capture.instance.rotate": "true"})
+    world.model.plan("sp_cdc_enable_table", ServerError(1222, "Lock request time out period exceeded."))
+    stream = open_stream(world, first(world))
+    world.database(first(world)).add_column("public.orders", "extra", "nvarchar(max) null")
+    read_batches(world, stream, lambda _: bool(world.notices))
+    assert [notice.code for notice in world.notices] == ["sqlserver.not_rotated"]
+    last = world.commit(first(world), row("a", 1))
+    assert [e.key for e in events(world, read(world, stream, last))] == [("a", 1)]
 
 
 def test_a_delete_finds_the_signal_table_and_that_readers_are_not_shown(make: Make) -> None:

@@ -11,6 +11,7 @@ from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.kit.lent_connection import LentConnection
+from wrackline.producers.kit.notice_throttle import NoticeThrottle
 from wrackline.producers.kit.open_handles import OpenHandles
 from wrackline.producers.kit.polled_stream import PolledStream
 from wrackline.producers.kit.selection import Selection
@@ -346,6 +347,7 @@ class SqlServerDatabase:
             edition.zoned,
             reads,
             self._catalogue_over(session).look,
+            NoticeThrottle(self._around.now_ms, self._around.tell),
         )
         audit = RangeAudit(self.name, settings.integer("log.audit.interval.ms") / 1000 or float("inf"))
         if counted and start.cut is not None:  # events are numbered, so a commit is read from its beginning

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
-from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING
+from wrackline.producers.kit.notice_throttle import NoticeThrottle
+from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING, ROWS_LOCKED
 from wrackline.producers.sources.sqlserver.discover.discover import CatalogueLook
 from wrackline.producers.sources.sqlserver.discover.types import WireType
 from wrackline.producers.sources.sqlserver.follow.handover import CLEANED_AWAY
@@ -35,8 +36,18 @@ from wrackline.producers.sources.sqlserver.rows.answers import TableAnswer, pyth
 from wrackline.producers.sources.sqlserver.rows.packed_row import RowPacker
 from wrackline.producers.sources.sqlserver.wire.session import TdsAnswer, add_to_answers
 from wrackline.producers.sources.sqlserver.wire.token_reader import TdsBatch
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.tables.table import TableId
+
+LOG_LOCKED = define(
+    "sqlserver.log_locked",
+    Transient,
+    "the change tables of {database} can't be read now, because another session locks them; tried {count}"
+    " times so far",
+    hint="nobody has to act while the capture job writes a large transaction; to see who locks them: SELECT"
+    " session_id, blocking_session_id, wait_resource FROM sys.dm_exec_requests WHERE blocking_session_id <>"
+    " 0;",
+)
 
 _OWN: Final = 5  # columns of a page before the table's
 _AT_ONCE: Final = 50  # pages in one round trip
@@ -73,6 +84,7 @@ class PollSettings:
     zoned: bool  # whether the server knows its zone by name
     captures: Callable[[TableId], bool]
     look: Callable[[], CatalogueLook]
+    notices: NoticeThrottle
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +133,9 @@ class RoundReader:
         try:
             pages, answers = self._answers(self._batch(wanted, counted), wanted)
         except WracklineError as error:
+            if error.code == ROWS_LOCKED.code:  # the capture job holds its locks as long as it writes
+                self._settings.notices.tell(LOG_LOCKED, database=self._settings.database)
+                return LogPiece(self._following, ddl=self._at.ddl, quiet=True)
             if error.code != OBJECT_MISSING.code:
                 raise
             before, lost = self._following.proof, self._look_again()

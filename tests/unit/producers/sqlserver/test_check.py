@@ -149,8 +149,9 @@ def test_the_seventh_place_can_be_had_as_text() -> None:
     ("number", "kind", "code"),
     [
         (0, Transient, "server_lost"),
-        (1205, Transient, "server_lost"),
-        (1222, Transient, "server_lost"),
+        (3960, Transient, "server_lost"),
+        (1205, Transient, "rows_locked"),
+        (1222, Transient, "rows_locked"),
         (40613, Transient, "database_unready"),
         (927, Transient, "database_unready"),
         (208, OperatorNeeded, "object_missing"),
