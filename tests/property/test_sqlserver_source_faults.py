@@ -346,6 +346,14 @@ def test_a_page_of_wide_rows_ends_where_it_has_its_bytes(make: Make, monkeypatch
     assert max(sizes) < 400_000
 
 
+def test_what_waits_of_many_databases_shares_a_task_s_memory(make: Make) -> None:
+    def bounds(world: SqlServerWorld) -> list[int]:
+        return [one.most_ahead for one in world.source._databases.values()]  # type: ignore[attr-defined]
+
+    assert bounds(make(1)) == [8 << 20]
+    assert sum(bounds(make(100))) <= 64 << 20
+
+
 def test_an_unchanged_long_value_is_in_the_image_before(make: Make) -> None:
     """A change table has NULL there."""
     world = make()

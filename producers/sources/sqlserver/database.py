@@ -86,8 +86,10 @@ from wrackline.schemas.tables.table import TableId, TableSchema
 class SqlServerDatabase:
     """A database with valid settings."""
 
-    def __init__(self, settings: Values, around: Surroundings, database: str) -> None:
+    def __init__(self, settings: Values, around: Surroundings, database: str, most_ahead: int) -> None:
+        """Take also how many bytes of its log may wait, read and not handed out."""
         self._settings, self._around, self.name = settings, around, database
+        self.most_ahead = most_ahead
         self._server = SqlServerConnector(settings, database)
         self._rules = ColumnRules.of(settings)
         self._shapes = SqlServerShapes(self._rules, INSTANTS[settings.text("timestamptz.handling.mode")])
@@ -181,7 +183,8 @@ class SqlServerDatabase:
         reader = self._round_reader(
             session, edition, start, following, reads, rotator, counted=labels.counted
         )
-        fetcher = LogFetcher(reader, session.close, self._settings.integer("poll.interval.ms") / 1000)
+        interval_s = self._settings.integer("poll.interval.ms") / 1000
+        fetcher = LogFetcher(reader, session.close, interval_s, self.most_ahead)
         wire = SqlServerLogWire(fetcher, decoder, self._around.monotonic, reader.rotator.confirm)
         return self._opened.keep_stream(PolledStream(wire, FetcherWatch(fetcher), self._around.monotonic))
 
@@ -348,6 +351,7 @@ class SqlServerDatabase:
             reads,
             self._catalogue_over(session).look,
             NoticeThrottle(self._around.now_ms, self._around.tell),
+            self.most_ahead,
         )
         audit = RangeAudit(self.name, settings.integer("log.audit.interval.ms") / 1000 or float("inf"))
         if counted and start.cut is not None:  # events are numbered, so a commit is read from its beginning

@@ -46,7 +46,6 @@ LEAST_ROWS: Final = 2  # of a page: both rows of an update
 MOST_ROWS: Final = 10_000
 FIRST_ROWS: Final = 200  # until the size of a table's rows is known
 _TABLE_BYTES: Final = 1 << 20  # of a table's page
-_DATABASE_BYTES: Final = 8 << 20  # of the pages of all tables
 
 _END: Final = HIGHEST + b"\xff"  # above every row
 _KEY = itemgetter(0)
@@ -149,7 +148,7 @@ class PageMerger:
         parts: Sequence[TableRange],
         *,
         done: int = 0,
-        most_bytes: int = _DATABASE_BYTES,
+        most_bytes: int = 8 * _TABLE_BYTES,
     ) -> None:
         """Take the commits in order, and what is read of each table; `most_bytes` bounds the pages of all.
 

@@ -85,6 +85,7 @@ class PollSettings:
     captures: Callable[[TableId], bool]
     look: Callable[[], CatalogueLook]
     notices: NoticeThrottle
+    most_bytes: int  # of the pages of all tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,10 @@ class RoundReader:
             self._upto = self._next[-1].lsn
             ranges = self._following.ranges(self._at, self._upto)
             inside = self._at.done if self._at.cut is not None else 0
-            self._merger = PageMerger(self._settings.database, self._next, ranges, done=inside)
+            settings = self._settings
+            self._merger = PageMerger(
+                settings.database, self._next, ranges, done=inside, most_bytes=settings.most_bytes
+            )
             self._audit.begin(self._at, ranges)
             self._next = ()
 
