@@ -7,19 +7,22 @@ import datetime as dt
 import gc
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
 from tests.fixtures.sqlserver_world import SqlServerWorld
 from wrackline.control.local.sqlserver_standin.model.database import Grant, ModelDatabase
+from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.producers.contract.optional_parts import Beating, LogEnding, NoServerPosition, Removable
 from wrackline.producers.contract.row_chunks import ChunkRequest
 from wrackline.producers.contract.source_plugin import LogStream, MarkKind
 from wrackline.producers.contract.steps import Appeared, Commit, Fault, Reshaped, Rows, Step, Vanished
 from wrackline.producers.sources.sqlserver.log import page_merger
 from wrackline.producers.sources.sqlserver.log.lsn import lsn_text
+from wrackline.producers.sources.sqlserver.log.page_merger import CommitPart, PageMerger, PageRequest
 from wrackline.producers.sources.sqlserver.log.position import position_of
+from wrackline.producers.sources.sqlserver.poll.round_reader import ReadPage, RoundReader
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
 from wrackline.schemas.tables.table import SourcePartition
 from wrackline.testing.sources.log_suite import row
@@ -323,6 +326,34 @@ def test_both_rows_of_an_update_are_one_event_wherever_pages_end(make: Make) -> 
     assert [e.key for e in seen] == [("a", number) for number in range(9)]
 
 
+def test_a_page_of_wide_rows_ends_where_it_has_its_bytes(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first page of a table has 200 rows, and nobody knows how wide they are."""
+    sizes: list[int] = []
+    merged = RoundReader._merged
+
+    def seen(
+        reader: RoundReader, merger: PageMerger, wanted: Sequence[PageRequest], pages: Sequence[ReadPage]
+    ) -> Sequence[CommitPart]:
+        sizes.extend(sum(len(image) for _, _, image in page.rows) for page in pages)
+        return merged(reader, merger, wanted, pages)
+
+    monkeypatch.setattr(page_merger, "_TABLE_BYTES", 50_000)
+    monkeypatch.setattr(RoundReader, "_merged", seen)
+    world = make()
+    stream = open_stream(world, first(world))
+    last = world.commit(first(world), *(row("a", number, "x", "y" * 20_000) for number in range(40)))
+    assert [e.key for e in events(world, read(world, stream, last))] == [("a", one) for one in range(40)]
+    assert max(sizes) < 400_000
+
+
+def test_what_waits_of_many_databases_shares_a_task_s_memory(make: Make) -> None:
+    def bounds(world: SqlServerWorld) -> list[int]:
+        return [one.most_ahead for one in world.source._databases.values()]  # type: ignore[attr-defined]
+
+    assert bounds(make(1)) == [8 << 20]
+    assert sum(bounds(make(100))) <= 64 << 20
+
+
 def test_an_unchanged_long_value_is_in_the_image_before(make: Make) -> None:
     """A change table has NULL there."""
     world = make()
@@ -380,6 +411,30 @@ def test_a_database_that_can_t_be_read_holds_up_no_other(make: Make) -> None:
     assert caught.value.code == "sqlserver.database_unready"
     assert events(world, read(world, stream, world.commit(up, row("a", 1))))
     assert reader.read(ChunkRequest(world.orders(up).id, KEY)).slices
+
+
+def test_a_lock_on_change_tables_is_waited_for(make: Make) -> None:
+    """The capture job holds its locks as long as it writes, and a reader loses a deadlock with it."""
+    world = make()
+    stream = open_stream(world, first(world))
+    read(world, stream, world.commit(first(world), row("a", 1)))
+    world.model.plan("cdc.lsn_time_mapping", ServerError(1222, "Lock request time out period exceeded."))
+    world.model.plan("[public_orders_CT]", ServerError(1205, "Transaction was deadlocked."))
+    last = world.commit(first(world), row("a", 2))
+    assert [e.key for e in events(world, read(world, stream, last))] == [("a", 2)]
+    assert {notice.code for notice in world.notices} == {"sqlserver.log_locked"}
+    assert not world.model.faults
+
+
+def test_a_rotation_that_finds_its_table_locked_stops_no_log(make: Make) -> None:
+    world = make(**{"capture.instance.rotate": "true"})
+    world.model.plan("sp_cdc_enable_table", ServerError(1222, "Lock request time out period exceeded."))
+    stream = open_stream(world, first(world))
+    world.database(first(world)).add_column("public.orders", "extra", "nvarchar(max) null")
+    read_batches(world, stream, lambda _: bool(world.notices))
+    assert [notice.code for notice in world.notices] == ["sqlserver.not_rotated"]
+    last = world.commit(first(world), row("a", 1))
+    assert [e.key for e in events(world, read(world, stream, last))] == [("a", 1)]
 
 
 def test_a_delete_finds_the_signal_table_and_that_readers_are_not_shown(make: Make) -> None:

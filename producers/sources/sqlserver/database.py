@@ -11,6 +11,7 @@ from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.kit.lent_connection import LentConnection
+from wrackline.producers.kit.notice_throttle import NoticeThrottle
 from wrackline.producers.kit.open_handles import OpenHandles
 from wrackline.producers.kit.polled_stream import PolledStream
 from wrackline.producers.kit.selection import Selection
@@ -85,8 +86,10 @@ from wrackline.schemas.tables.table import TableId, TableSchema
 class SqlServerDatabase:
     """A database with valid settings."""
 
-    def __init__(self, settings: Values, around: Surroundings, database: str) -> None:
+    def __init__(self, settings: Values, around: Surroundings, database: str, most_ahead: int) -> None:
+        """Take also how many bytes of its log may wait, read and not handed out."""
         self._settings, self._around, self.name = settings, around, database
+        self.most_ahead = most_ahead
         self._server = SqlServerConnector(settings, database)
         self._rules = ColumnRules.of(settings)
         self._shapes = SqlServerShapes(self._rules, INSTANTS[settings.text("timestamptz.handling.mode")])
@@ -163,7 +166,7 @@ class SqlServerDatabase:
         resolver = TableResolver(
             self._shapes,
             self._around,
-            captured,
+            tracker.tables.captures,
             ours,
             changed_only=self._settings.flag("skip.messages.without.change"),
         )
@@ -180,7 +183,8 @@ class SqlServerDatabase:
         reader = self._round_reader(
             session, edition, start, following, reads, rotator, counted=labels.counted
         )
-        fetcher = LogFetcher(reader, session.close, self._settings.integer("poll.interval.ms") / 1000)
+        interval_s = self._settings.integer("poll.interval.ms") / 1000
+        fetcher = LogFetcher(reader, session.close, interval_s, self.most_ahead)
         wire = SqlServerLogWire(fetcher, decoder, self._around.monotonic, reader.rotator.confirm)
         return self._opened.keep_stream(PolledStream(wire, FetcherWatch(fetcher), self._around.monotonic))
 
@@ -349,6 +353,8 @@ class SqlServerDatabase:
             edition.zoned,
             reads,
             self._catalogue_over(session).look,
+            NoticeThrottle(self._around.now_ms, self._around.tell),
+            self.most_ahead,
         )
         audit = RangeAudit(self.name, settings.integer("log.audit.interval.ms") / 1000 or float("inf"))
         if counted and start.cut is not None:  # events are numbered, so a commit is read from its beginning

@@ -6,6 +6,7 @@ In: the settings.  Out: a source.  Decides nothing: it passes each call to the d
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
+from typing import Final
 
 from wrackline.producers.contract.assumptions import AssumptionReport
 from wrackline.producers.contract.optional_parts import ServerObject, TableSize
@@ -42,6 +43,8 @@ SAME_TOPICS = define(
     "tables of several databases would share a topic: {why}",
     hint="read each database in a pipeline of its own, with a topic.prefix of its own",
 )
+_TASK_BYTES: Final = 64 << 20  # that were read ahead, of all databases of a task
+_DATABASE_BYTES: Final = 8 << 20
 
 
 class SqlServerSource:
@@ -52,8 +55,9 @@ class SqlServerSource:
         if (why := shared_topics(names, naming_of(settings))) is not None:
             raise SAME_TOPICS(why=why)
         own = [name for name in names if around.share is None or name in around.share]
+        share = min(_DATABASE_BYTES, _TASK_BYTES // max(len(own), 1))
         self._databases = {
-            SourcePartition(server, name): SqlServerDatabase(settings, around, name) for name in own
+            SourcePartition(server, name): SqlServerDatabase(settings, around, name, share) for name in own
         }
 
     def partitions(self) -> Sequence[SourcePartition]:

@@ -21,7 +21,7 @@ from wrackline.producers.sources.sqlserver.follow.capture_instances import (
     enable_sql,
 )
 from wrackline.producers.sources.sqlserver.follow.handover import NOT_CAPTURED, in_order
-from wrackline.producers.sources.sqlserver.follow.rotation import next_step
+from wrackline.producers.sources.sqlserver.follow.rotation import next_step, still_there
 from wrackline.producers.sources.sqlserver.log.lsn import ZERO
 from wrackline.producers.sources.sqlserver.session.server import AZURE, AZURE_DATABASE
 from wrackline.schemas.language.findings import Finding
@@ -112,7 +112,7 @@ def instance_findings(
         return
     for one in instances:
         if one.name in unnumbered:
-            again = f"{disable_sql(table, one.name)} {enable_sql(table, one, one.name)}"
+            again = f"{disable_sql(table, one.name)} {enable_sql(table, still_there(one, columns), one.name)}"
             yield rules.COMMANDS_UNNUMBERED(table, instance=one.name, statement=again)
     step = next_step(table, instances, columns, ZERO)
     if step is None:

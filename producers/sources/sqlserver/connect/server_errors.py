@@ -2,7 +2,8 @@
 
 | number | what it is | who acts |
 |---|---|---|
-| 1205, 1222, 3960, 3961 | a deadlock, a lock, a conflict of versions | we |
+| 1205, 1222 | a deadlock, a lock | we |
+| 3960, 3961 | a conflict of versions | we |
 | 922, 927, 942, 952, 954, 976, 978, 983, 40613 | the database starts, is restored or moves | we |
 | 208, 911, 4060, 22901, 22985 | a table, a database or a capture instance is missing | an operator |
 | 916 | the login has no user in the database | an operator |
@@ -29,6 +30,13 @@ SERVER_LOST = define(
     Transient,
     "the server did not {doing}: {reason}",
     hint="it is retried automatically, on a new connection; see the server's error log",
+)
+ROWS_LOCKED = define(
+    "sqlserver.rows_locked",
+    Transient,
+    "the server did not {doing}, because another session locks what it needs (error {number})",
+    hint="it is retried automatically; to see who locks it: SELECT session_id, blocking_session_id,"
+    " wait_resource FROM sys.dm_exec_requests WHERE blocking_session_id <> 0;",
 )
 DATABASE_UNREADY = define(
     "sqlserver.database_unready",
@@ -114,6 +122,7 @@ _MISSING: Final = frozenset({208, 911, 4060, 22901, 22985})
 _USERS: Final = frozenset({916})
 _TABLE: Final = ErrorTable(
     {
+        ROWS_LOCKED: (1205, 1222),
         DATABASE_UNREADY: _UNREADY,
         OBJECT_MISSING: _MISSING,
         USER_MISSING: _USERS,

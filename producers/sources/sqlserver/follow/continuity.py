@@ -6,7 +6,9 @@ LSNs mean something in one log only.  A database that was restored, or a copy, h
 same LSNs: its changes would be taken for old ones, or old ones for new.  The server's ids say which log it is
 where we may see them; and the log that we have read has our last commit at its LSN, also after a failover of
 which the ids show nothing.  So whatever makes the log another
-one is an error here; a new epoch begins only when the operator, or `snapshot.mode`, says so.
+one is an error here; a new epoch begins only when the operator, or `snapshot.mode`, says so.  Where the ids
+are of another kind than before, because the database has come into a group or our login sees more, our last
+commit must do.
 """
 
 from collections.abc import Iterable, Sequence
@@ -105,10 +107,14 @@ def followed_instances(instances: Iterable[CatalogueInstance]) -> dict[str, Foll
 
 def _same_log(saved: SqlServerPosition, found: DatabaseState) -> None:
     then, now = saved.identity, found.identity
-    if then is not None and then.family != now.family:
-        raise DATABASE_FOREIGN(database=found.name, ours=then.family, theirs=now.family)
-    if then is not None and then.fork != now.fork:
-        raise HISTORY_FORKED(database=found.name)
+    listed = found.oldest is not None and found.oldest <= saved.lsn
+    known = listed and saved.transaction is not None and saved.transaction == found.transaction
+    moved = then is not None and then.kind != now.kind and then.name == now.name  # into a group, or out of it
+    if then is not None and not (moved and known):
+        if then.family != now.family:
+            raise DATABASE_FOREIGN(database=found.name, ours=then.family, theirs=now.family)
+        if then.fork != now.fork:
+            raise HISTORY_FORKED(database=found.name)
     numbers = {one.object_id for one in found.instances}
     if saved.instances and numbers.isdisjoint(one.object_id for one in saved.instances.values()):
         raise CAPTURE_RENEWED(database=found.name)
@@ -116,6 +122,5 @@ def _same_log(saved: SqlServerPosition, found: DatabaseState) -> None:
     if found.newest is not None and found.newest < saved.lsn and saved.lsn not in starts:
         error = REPLICA_BEHIND if found.secondary else LOG_BEHIND
         raise error(database=found.name, position=lsn_text(saved.lsn), end=lsn_text(found.newest))
-    listed = found.oldest is not None and found.oldest <= saved.lsn
-    if saved.transaction is not None and listed and saved.transaction != found.transaction:
+    if saved.transaction is not None and listed and not known:
         raise HISTORY_FORKED(database=found.name)

@@ -56,9 +56,9 @@ class InstanceTracker:
             self._listed.discard(table)  # it was dropped, or is no longer captured, since the caller read it
             gone = table not in names.values()
             yield Vanished(table, dropped=True) if gone else Fault(table, _capture_ended(table, passed))
-        for number, one in shown.items():
-            if one.start <= passed:
-                yield from self._shown(number, one)
+        begun = {number: one.table for number, one in shown.items() if one.start <= passed}
+        for number in self.tables.in_order(begun):  # a table leaves its name before another takes it
+            yield from self._shown(number, shown[number])
 
     def waits(self, shown: Mapping[int, ShownTable], passed: Lsn) -> bool:
         """Whether a table's newest instance begins later."""
@@ -71,6 +71,8 @@ class InstanceTracker:
         if known is None and table in self._listed:
             self._listed.discard(table)
             known = self.tables.by_key[number] = KnownTable(table, None, captured, is_reported=False)
+        if known is None or known.table != table:
+            yield from self.tables.release_name(number, table)  # still held where tables exchanged names
         if known is None:
             if captured:
                 known = self.tables.by_key[number] = KnownTable(table, shape)

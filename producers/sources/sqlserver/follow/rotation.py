@@ -11,7 +11,7 @@ successor that has a name of ours shows that the old one is ours to drop: others
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from wrackline.producers.sources.sqlserver.follow.capture_instances import (
@@ -57,7 +57,13 @@ def next_step(
         return None
     if len(ordered) == MOST_INSTANCES:
         return Rotation(missing, None)
-    return Rotation(missing, enable_sql(table, newest, _next_name(newest), missing))
+    return Rotation(missing, enable_sql(table, still_there(newest, columns), _next_name(newest), missing))
+
+
+def still_there(instance: CatalogueInstance, columns: Sequence[CapturedColumn]) -> CatalogueInstance:
+    """Return an instance without the columns that its table has lost: nobody can capture them again."""
+    numbers = {one.column_id for one in columns}
+    return replace(instance, columns=tuple(one for one in instance.columns if one.column_id in numbers))
 
 
 def _next_name(instance: CatalogueInstance) -> str:

@@ -7,7 +7,7 @@
 In: the commits of a range, from `cdc.lsn_time_mapping`, and page after page of each change table in the
 range. Out: the changes of one commit after the other, in parts.  A row goes out when every table has shown
 all of its rows before it, so the order is total, and the same wherever pages end.  At most one page of each
-table is held, whatever the size of a transaction.
+table is held, whatever the size of a transaction, and the tables that have more share a number of bytes.
 
 Both rows of an update are next to each other in their table.  If a full page ends between them, the first is
 dropped and comes again with the second.  What can't be a log stops the stream: rows that do not rise, rows of
@@ -45,6 +45,7 @@ LOG_INCONSISTENT = define(
 LEAST_ROWS: Final = 2  # of a page: both rows of an update
 MOST_ROWS: Final = 10_000
 FIRST_ROWS: Final = 200  # until the size of a table's rows is known
+_TABLE_BYTES: Final = 1 << 20  # of a table's page
 
 _END: Final = HIGHEST + b"\xff"  # above every row
 _KEY = itemgetter(0)
@@ -85,26 +86,30 @@ class TableRange(NamedTuple):
 
 
 class PageRequest(NamedTuple):
-    """A page to read: at most this many rows behind a place."""
+    """A page to read: at most this many rows behind a place, and so many bytes."""
 
     table: int
     after: RowKey
     upto: Lsn
     most_rows: int
+    most_bytes: int = _TABLE_BYTES
 
 
 class _TableFeed:
     """One change table: the rows that wait, and whether more may come behind `last`."""
 
-    def __init__(self, part: TableRange, most_bytes: int) -> None:
+    def __init__(self, part: TableRange) -> None:
         self.table, self.last, self.upto = part
         self.more = self.last < self.upto + _END
         self.rows: list[ChangeRow] = []
-        self._most_bytes, self._size = most_bytes, FIRST_ROWS
+        self._known = (0, 0)  # rows of the last page that had some, and their bytes
 
-    @property
-    def request(self) -> PageRequest:
-        return PageRequest(self.table, self.last, self.upto, self._size)
+    def request(self, most_bytes: int) -> PageRequest:
+        rows, size = self._known
+        fitting = most_bytes * rows // max(size, 1) if rows else FIRST_ROWS
+        return PageRequest(
+            self.table, self.last, self.upto, min(max(fitting, LEAST_ROWS), MOST_ROWS), most_bytes
+        )
 
     def fault(self, rows: Sequence[ChangeRow]) -> str | None:
         """Say why these can't be this table's next rows."""
@@ -115,10 +120,8 @@ class _TableFeed:
         return None
 
     def take(self, rows: Sequence[ChangeRow], *, full: bool) -> None:
-        size = sum(len(image) + len(mask) for _, mask, image in rows)
         if rows:
-            fitting = self._most_bytes * len(rows) // max(size, 1)
-            self._size = min(max(fitting, LEAST_ROWS), MOST_ROWS)
+            self._known = len(rows), sum(len(image) + len(mask) for _, mask, image in rows)
         if full and rows and rows[-1][0][-1] == BEFORE:
             rows = rows[:-1]
         if full and not rows:
@@ -145,14 +148,14 @@ class PageMerger:
         parts: Sequence[TableRange],
         *,
         done: int = 0,
-        most_bytes: int = 1 << 20,
+        most_bytes: int = 8 * _TABLE_BYTES,
     ) -> None:
-        """Take the commits in order, and what is read of each table; `most_bytes` bounds a table's page.
+        """Take the commits in order, and what is read of each table; `most_bytes` bounds the pages of all.
 
         `done` is how many changes of the first commit are out, if the ranges begin inside it.
         """
         self._database, self._commits, self._first = database, deque(commits), done
-        self._feeds = {part.table: _TableFeed(part, most_bytes) for part in parts}
+        self._feeds, self._most_bytes = {part.table: _TableFeed(part) for part in parts}, most_bytes
 
     @property
     def done(self) -> bool:
@@ -166,7 +169,9 @@ class PageMerger:
 
     def wanted(self) -> Sequence[PageRequest]:
         """Name the pages without which nothing more can go out."""
-        return [feed.request for feed in self._feeds.values() if feed.more and not feed.rows]
+        more = [feed for feed in self._feeds.values() if feed.more]
+        share = min(_TABLE_BYTES, self._most_bytes // max(len(more), 1))
+        return [feed.request(share) for feed in more if not feed.rows]
 
     def feed(self, table: int, rows: Sequence[ChangeRow], *, full: bool) -> None:
         """Take a page; `full`: the table may have more rows in the range."""

@@ -107,6 +107,8 @@ def _behind(request: PageRequest, *, numbered: bool) -> str:
     if len(request.after) == SIZE:
         return f"__$start_lsn >= {binary_literal(after)} AND {upto}"
     place = place_in(request.after, request.table)
+    if not numbered and place.command is not None:  # all of its rows in this commit come before
+        return f"__$start_lsn > {binary_literal(after)} AND {upto}"
     inside = f"__$start_lsn = {binary_literal(after)} AND ({_later(place, numbered=numbered)})"
     return f"({inside} OR __$start_lsn > {binary_literal(after)}) AND {upto}"
 

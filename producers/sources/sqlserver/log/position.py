@@ -47,6 +47,11 @@ class DatabaseIdentity(NamedTuple):
     fork: str  # recovery_fork_guid: another one after each restore
     name: str  # the server's and the database's names, for people
 
+    @property
+    def kind(self) -> str:
+        """Whose ids these are; those of two kinds can't be compared."""
+        return "group" if not self.fork else "names" if self.family == self.name else "database"
+
 
 class FollowedInstance(NamedTuple):
     """A capture instance as it was when the position was made."""

@@ -14,7 +14,6 @@ from typing import Final, Protocol
 
 from wrackline.producers.sources.sqlserver.poll.round_reader import LogPiece
 
-_MOST_BYTES: Final = 8 << 20
 _MOST_PIECES: Final = 64
 _PATIENCE_S: Final = 5.0
 
@@ -30,9 +29,11 @@ class PieceReader(Protocol):
 class LogFetcher:
     """One database's thread."""
 
-    def __init__(self, reader: PieceReader, end: Callable[[], None], interval_s: float) -> None:
-        """Take `end`, which cuts a round trip that is under way."""
-        self._reader, self._end, self._interval = reader, end, interval_s
+    def __init__(
+        self, reader: PieceReader, end: Callable[[], None], interval_s: float, most_bytes: int
+    ) -> None:
+        """Take `end`, which cuts a round trip that is under way; `most_bytes` may wait."""
+        self._reader, self._end, self._interval, self._most_bytes = reader, end, interval_s, most_bytes
         self._lock = Condition()
         self._pieces: deque[LogPiece] = deque()
         self._size = 0
@@ -106,7 +107,7 @@ class LogFetcher:
         self._ready()
 
     def _has_room(self) -> bool:
-        return not self._pieces or (self._size < _MOST_BYTES and len(self._pieces) < _MOST_PIECES)
+        return not self._pieces or (self._size < self._most_bytes and len(self._pieces) < _MOST_PIECES)
 
     def _rest(self, piece: LogPiece) -> None:
         if piece.quiet:

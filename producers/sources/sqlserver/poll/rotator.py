@@ -9,6 +9,7 @@ reported, and not tried again until the log is opened again: the copy continues 
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from wrackline.producers.sources.sqlserver.connect.server_errors import ROWS_LOCKED
 from wrackline.producers.sources.sqlserver.discover.discover import SqlServerTableFacts
 from wrackline.producers.sources.sqlserver.follow.capture_instances import CapturedColumn
 from wrackline.producers.sources.sqlserver.follow.rotation import next_step
@@ -52,6 +53,8 @@ class InstanceRotator:
             self._tried.add(step.statement)
             try:
                 self._execute(step.statement, _DOING)
-            except OperatorNeeded as error:
+            except WracklineError as error:
+                if not isinstance(error, OperatorNeeded) and error.code != ROWS_LOCKED.code:
+                    raise  # of the connection
                 reason = f"{error.sentence} [{error.code}]"
                 self._tell(NOT_ROTATED(table=facts.id, reason=reason, statement=step.statement))

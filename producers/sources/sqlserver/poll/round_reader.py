@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
+from wrackline.producers.kit.notice_throttle import NoticeThrottle
+from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING, ROWS_LOCKED
 from wrackline.producers.sources.sqlserver.discover.discover import CatalogueLook
 from wrackline.producers.sources.sqlserver.discover.types import WireType
 from wrackline.producers.sources.sqlserver.follow.handover import CLEANED_AWAY
@@ -19,6 +21,7 @@ from wrackline.producers.sources.sqlserver.log import page_sql
 from wrackline.producers.sources.sqlserver.log.change_rows import ChangeRow, RowPlace, place_of, row_key
 from wrackline.producers.sources.sqlserver.log.lsn import Lsn
 from wrackline.producers.sources.sqlserver.log.page_merger import (
+    LEAST_ROWS,
     MOST_ROWS,
     CommitPart,
     LoggedCommit,
@@ -33,8 +36,18 @@ from wrackline.producers.sources.sqlserver.rows.answers import TableAnswer, pyth
 from wrackline.producers.sources.sqlserver.rows.packed_row import RowPacker
 from wrackline.producers.sources.sqlserver.wire.session import TdsAnswer, add_to_answers
 from wrackline.producers.sources.sqlserver.wire.token_reader import TdsBatch
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.tables.table import TableId
+
+LOG_LOCKED = define(
+    "sqlserver.log_locked",
+    Transient,
+    "the change tables of {database} can't be read now, because another session locks them; tried {count}"
+    " times so far",
+    hint="nobody has to act while the capture job writes a large transaction; to see who locks them: SELECT"
+    " session_id, blocking_session_id, wait_resource FROM sys.dm_exec_requests WHERE blocking_session_id <>"
+    " 0;",
+)
 
 _OWN: Final = 5  # columns of a page before the table's
 _AT_ONCE: Final = 50  # pages in one round trip
@@ -54,6 +67,12 @@ class ReadPage:
 
     types: Sequence[WireType]  # of the table's own columns
     rows: list[ChangeRow] = field(default_factory=list)
+    size: int = 0  # of its rows on the wire
+    cut: bool = False  # whether it had its bytes before its last row came
+
+    def has_room(self, request: PageRequest) -> bool:
+        """Whether more rows are taken; both rows of an update always are."""
+        return len(self.rows) < LEAST_ROWS or self.size < request.most_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +84,8 @@ class PollSettings:
     zoned: bool  # whether the server knows its zone by name
     captures: Callable[[TableId], bool]
     look: Callable[[], CatalogueLook]
+    notices: NoticeThrottle
+    most_bytes: int  # of the pages of all tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +117,8 @@ class RoundReader:
     ) -> None:
         self._session, self._settings, self._audit, self._clock = session, settings, audit, clock
         self.rotator = rotator
-        self._at, self._following = at, following  # everything up to here was returned
+        # everything up to here was returned; what of it was lost while nobody looked, the caller has reported
+        self._at, self._following = replace(at, instances=following.instances()), following
         self._next: Sequence[LoggedCommit] = ()
         self._merger: PageMerger | None = None
         self._upto = at.lsn  # of the merger's commits
@@ -108,16 +130,22 @@ class RoundReader:
         self._begin_range()
         merger = self._merger
         wanted = [] if merger is None else list(merger.wanted())[:_AT_ONCE]
-        counted = () if merger is not None else self._audit.due(self._clock())
+        counted = [] if merger is not None else self._due()
         try:
             pages, answers = self._answers(self._batch(wanted, counted), wanted)
         except WracklineError as error:
-            if error.code != "sqlserver.object_missing" or not self._renew():
+            if error.code == ROWS_LOCKED.code:  # the capture job holds its locks as long as it writes
+                self._settings.notices.tell(LOG_LOCKED, database=self._settings.database)
+                return LogPiece(self._following, ddl=self._at.ddl, quiet=True)
+            if error.code != OBJECT_MISSING.code:
                 raise
-            return LogPiece(self._following, ddl=self._at.ddl)
-        proof, ddl, commits, *counts = answers
-        if (lost := self._disproven(proof, ddl)) is not None:
+            before, lost = self._following.proof, self._look_again()
+            if self._following.proof == before:
+                raise
             return LogPiece(self._following, ddl=self._at.ddl, lost=lost)
+        proof, ddl, commits, *counts = answers
+        if (disproven := self._disproven(proof, ddl)) is not None:
+            return LogPiece(self._following, ddl=self._at.ddl, lost=disproven)
         self._audit.compare(counted, [int(next(python_rows(one))[0]) for one in counts])
         self._next = [LoggedCommit(*row) for row in python_rows(commits)]
         parts = () if merger is None else self._merged(merger, wanted, pages)
@@ -135,10 +163,20 @@ class RoundReader:
             if batch.result < len(wanted):
                 if batch.result == len(pages):
                     pages.append(ReadPage([column.type for column in batch.columns[_OWN:]]))
-                pages[-1].rows += self._change_rows(wanted[batch.result].table, batch)
+                page, request = pages[-1], wanted[batch.result]
+                if page.has_room(request):
+                    page.rows += self._change_rows(request.table, batch)
+                    page.size += len(batch.data)
+                else:
+                    page.cut = True
             else:
                 add_to_answers(others, batch, len(wanted))
         return pages, others
+
+    def _due(self) -> Sequence[CountedRange]:
+        """Return the ranges to count now; the change table of an instance that was dropped is gone."""
+        known = self._following.by_change_table
+        return [one for one in self._audit.due(self._clock()) if one.table in known]
 
     def _begin_range(self) -> None:
         """Begin with the commits that were found, if the last ones are handed out."""
@@ -146,7 +184,10 @@ class RoundReader:
             self._upto = self._next[-1].lsn
             ranges = self._following.ranges(self._at, self._upto)
             inside = self._at.done if self._at.cut is not None else 0
-            self._merger = PageMerger(self._settings.database, self._next, ranges, done=inside)
+            settings = self._settings
+            self._merger = PageMerger(
+                settings.database, self._next, ranges, done=inside, most_bytes=settings.most_bytes
+            )
             self._audit.begin(self._at, ranges)
             self._next = ()
 
@@ -180,22 +221,20 @@ class RoundReader:
             return None
         if altered:
             self._at = replace(self._at, ddl=altered[-1])
+        return self._look_again()
+
+    def _look_again(self) -> Sequence[tuple[TableId, WracklineError]]:
+        """Look at the catalogue, and begin again behind what was returned; return tables that lost rows."""
         known, after = self._at.instances, self._at.passed
-        self._renew()
+        self._following = follow(self._settings.look(), self._settings.captures)
+        self._at = replace(self._at, instances=self._following.instances())
+        self._merger, self._next = None, ()
+        self._types.clear()
         lost = list(self._following.lost(known, after))
         for _, error in lost:
             if error.code == CLEANED_AWAY.code:
                 raise error
         return lost
-
-    def _renew(self) -> bool:
-        """Look at the catalogue, and begin again behind what was returned; return whether it has changed."""
-        before = self._following.proof
-        self._following = follow(self._settings.look(), self._settings.captures)
-        self._at = replace(self._at, instances=self._following.instances())
-        self._merger, self._next = None, ()
-        self._types.clear()
-        return self._following.proof != before
 
     def _merged(
         self, merger: PageMerger, wanted: Sequence[PageRequest], pages: Sequence[ReadPage]
@@ -203,7 +242,8 @@ class RoundReader:
         for request, page in zip(wanted, pages, strict=True):
             if self._types.get(request.table) != page.types:  # or each row would compare two lists
                 self._types[request.table] = page.types
-            merger.feed(request.table, page.rows, full=len(page.rows) == request.most_rows)
+            full = page.cut or len(page.rows) == request.most_rows
+            merger.feed(request.table, page.rows, full=full)
         parts = merger.take()
         for part in parts:
             self._audit.count(part)

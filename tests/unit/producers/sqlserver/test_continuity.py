@@ -23,7 +23,7 @@ from wrackline.producers.sources.sqlserver.log.position import (
     SqlServerPosition,
     position_of,
 )
-from wrackline.schemas.errors import Transient, WracklineError
+from wrackline.schemas.errors import Definite, Transient, WracklineError
 
 IDENTITY = DatabaseIdentity("family", "fork", "server/shop")
 A, B = instance("a", 7, 10), instance("b", 8, 50)
@@ -67,6 +67,30 @@ def test_another_log_stops_the_pipeline(change: dict[str, object], code: str) ->
 )
 def test_our_last_commit_is_still_there_or_nobody_knows(change: dict[str, object]) -> None:
     assert resume_position(SAVED, replace(NOW, **change)) == SAVED  # type: ignore[arg-type]
+
+
+GROUPED = DatabaseIdentity("group", "", IDENTITY.name)
+NAMED = DatabaseIdentity(IDENTITY.name, "2026-01-01T00:00:00", IDENTITY.name)
+HERE = replace(NOW, oldest=lsn(9), transaction=SAVED.transaction)
+
+
+@pytest.mark.parametrize("then", [IDENTITY, GROUPED, NAMED])
+@pytest.mark.parametrize("now", [IDENTITY, GROUPED, NAMED])
+def test_ids_of_another_kind_are_no_other_log_where_our_last_commit_is_listed(
+    then: DatabaseIdentity, now: DatabaseIdentity
+) -> None:
+    """The database came into an availability group, or left it, or its ids are shown to us since then."""
+    saved = replace(SAVED, identity=then)
+    assert resume_position(saved, replace(HERE, identity=now)).identity == now
+    if now != then:
+        others = (
+            replace(HERE, identity=now._replace(name="other/shop")),
+            replace(HERE, identity=now, oldest=None, transaction=None),
+        )
+        for other in others:
+            with pytest.raises(Definite) as caught:
+                resume_position(saved, other)
+            assert caught.value.code in LOST
 
 
 def test_a_secondary_that_lags_is_waited_for() -> None:

@@ -179,6 +179,13 @@ def test_names_of_instances_go_on_counting() -> None:
     assert "@capture_instance = N'wrackline_245_3'" in str(step.statement)
 
 
+def test_a_column_that_the_table_lost_is_not_asked_for_again() -> None:
+    """The procedure refuses a list with a name that the table does not have."""
+    made = next_step(TABLE, [OLD], [COLUMNS[0], ADDED[3]], lsn(99))
+    assert made is not None
+    assert "@captured_column_list = N'[id], [no]]te]'" in str(made.statement)
+
+
 def test_a_column_that_was_left_out_on_purpose_is_not_missing() -> None:
     some = replace(OLD, columns=(CapturedColumn("total", 2, 1),))
     assert missing_columns(some, COLUMNS) == ()

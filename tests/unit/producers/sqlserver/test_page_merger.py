@@ -106,6 +106,22 @@ def test_a_table_of_wide_rows_gets_short_pages() -> None:
     assert [request.most_rows for request in merger.wanted()] == [2]
 
 
+def test_the_pages_of_many_tables_share_the_bytes_of_their_database() -> None:
+    parts = [TableRange(table, b"", lsn(5)) for table in range(100)]
+    merger = PageMerger("shop", [LoggedCommit(lsn(5), 0, b"t" * 10)], parts, most_bytes=1_000_000)
+    assert {request.most_bytes for request in merger.wanted()} == {10_000}
+    for table in range(100):
+        merger.feed(table, [], full=False) if table > 3 else merger.feed(
+            table,
+            [(row_key(lsn(5), RowPlace(1, lsn(one), table, INSERT)), b"", b"x" * 1000) for one in (1, 2)],
+            full=True,
+        )
+    merger.take()
+    wanted = merger.wanted()
+    assert {request.most_bytes for request in wanted} == {250_000}, "four tables have more"
+    assert all(request.most_rows * 1000 <= request.most_bytes for request in wanted)
+
+
 def place(seqval: int, operation: int, *, commit: int = 5) -> bytes:
     return row_key(lsn(commit), RowPlace(1, lsn(seqval), TABLE, operation))
 

@@ -60,6 +60,17 @@ def test_an_old_table_is_ordered_without_command_ids() -> None:
     assert "command_id" not in made.partition(" WHERE ")[2]
 
 
+def test_an_old_table_has_no_more_rows_in_a_commit_of_which_numbered_ones_are_out() -> None:
+    """Rows without a command come before all with one, so the place of a numbered row is behind them."""
+    after = row_key(lsn(5), RowPlace(1, lsn(3), 7, 2))
+    made = page_sql.page(None, PageRequest(6, after, lsn(9), 4), ChangeTable(6, "x", "c", numbered=False))
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(f"CREATE TABLE t ({COLUMNS})")
+        rows = [(lsn(commit), None, lsn(4), 2, b"", b"") for commit in (5, 6)]
+        database.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", rows)
+        assert [row[0] for row in database.execute(sqlite_of(made))] == [lsn(6)]
+
+
 def test_a_poll_is_one_batch_that_ends_with_its_proof() -> None:
     requests = [PageRequest(table, lsn(1), lsn(2), 3) for table in (7, 5)]
     tables = [ChangeTable(5, "five", ("a",)), ChangeTable(7, "seven", ("b",))]

@@ -113,7 +113,7 @@ def test_a_statement_belongs_to_the_transaction_that_is_open(session: TdsSession
 @pytest.mark.parametrize(
     ("number", "code", "kind"),
     [
-        (1205, "sqlserver.server_lost", Transient),
+        (1205, "sqlserver.rows_locked", Transient),
         (229, "sqlserver.right_missing", OperatorNeeded),
         (208, "sqlserver.object_missing", OperatorNeeded),
         (8114, "sqlserver.value_refused", OperatorNeeded),

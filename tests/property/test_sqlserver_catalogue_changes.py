@@ -1,0 +1,99 @@
+"""Capture instances that come and go while SQL Server's source reads: nothing is lost silently.
+
+Each change of the catalogue comes at a moment that others of our tests leave out: between a page and its
+proof, while a range rests, or while the pipeline was stopped.  The server is the stand-in.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fixtures.sqlserver_world import SqlServerWorld
+from tests.property.test_sqlserver_source_faults import first, steps_until
+from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
+from wrackline.producers.contract.optional_parts import LogEnding
+from wrackline.producers.contract.source_plugin import LogStream, MarkKind
+from wrackline.producers.contract.steps import Fault, Step
+from wrackline.producers.sources.sqlserver.log.lsn import HIGHEST, ZERO
+from wrackline.producers.sources.sqlserver.log.range_audit import CountedRange, RangeAudit
+from wrackline.testing.sources.log_suite import row
+from wrackline.testing.sources.reading import events, open_stream, places, read, read_batches
+from wrackline.testing.sources.source_suite import reached
+
+
+@pytest.fixture
+def world() -> Iterator[SqlServerWorld]:
+    made = SqlServerWorld(1, MarkKind.SIGNAL)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def database(world: SqlServerWorld) -> ModelDatabase:
+    return world.database(first(world))
+
+
+def steps_until_now(world: SqlServerWorld, stream: LogStream) -> list[Step]:
+    assert isinstance(world.source, LogEnding)
+    end = world.source.log_end(first(world))
+    batches = read_batches(world, stream, lambda steps: bool(reached(end, steps)))
+    return [step for batch in batches for step in batch.steps]
+
+
+def faults(steps: list[Step]) -> list[tuple[str, str]]:
+    return [(step.table.name, step.error.code) for step in steps if isinstance(step, Fault)]
+
+
+def test_an_instance_that_is_dropped_before_its_page_is_read_is_a_loss(
+    world: SqlServerWorld, database: ModelDatabase
+) -> None:
+    """powersync#730: the page's error 208 says no more than that a table is missing."""
+    stream = open_stream(world, first(world))
+    place = places(read(world, stream, world.commit(first(world), row("a", 1))))[-1]
+    stream.close()
+    world.commit(first(world), row("a", 2))
+    database.enable_table("public.orders", "orders_2")
+    world.commit(first(world), row("a", 3))
+    world.model.plan("[public_orders_CT]", act=lambda: database.disable_table("public_orders"))
+    again = open_stream(world, first(world), place.saved())
+    steps = steps_until_now(world, again)
+    assert faults(steps) == [("orders", "sqlserver.instance_gone")]
+    assert events(world, steps) == []
+
+
+def test_a_table_with_a_fault_hands_out_nothing_more(world: SqlServerWorld, database: ModelDatabase) -> None:
+    stream = open_stream(world, first(world))
+    read(world, stream, world.commit(first(world), row("a", 1)))
+    database.disable_table("public_orders")
+    steps_until(world, stream, Fault)
+    database.enable_table("public.orders")
+    database.scan()
+    world.commit(first(world), row("a", 2))
+    assert events(world, steps_until_now(world, stream)) == []
+
+
+def test_an_instance_that_was_seen_at_the_start_is_known_when_the_older_one_goes(
+    world: SqlServerWorld, database: ModelDatabase
+) -> None:
+    stream = open_stream(world, first(world))
+    place = places(read(world, stream, world.commit(first(world), row("a", 1))))[-1]
+    stream.close()
+    database.enable_table("public.orders", "orders_2")
+    database.scan()
+    again = open_stream(world, first(world), place.saved())
+    steps = read(world, again, world.commit(first(world), row("a", 2)))
+    database.disable_table("public_orders")
+    steps += read(world, again, world.commit(first(world), row("a", 3)))
+    assert faults(steps) == []
+    assert [event.key for event in events(world, steps)] == [("a", 2), ("a", 3)]
+
+
+def test_a_range_of_an_instance_that_is_gone_is_not_counted(
+    world: SqlServerWorld, database: ModelDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders = CountedRange(database.job().instances["public_orders"].object_id, ZERO, HIGHEST, 9)
+    stream = open_stream(world, first(world))
+    database.disable_table("public_orders")
+    steps_until(world, stream, Fault)
+    monkeypatch.setattr(RangeAudit, "due", lambda _, now: [orders] if now else [])
+    steps_until_now(world, stream)
