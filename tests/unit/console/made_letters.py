@@ -46,7 +46,7 @@ class MadeDesk:
     def state(self, name: str) -> LetterState:
         return self.states.get(name, LetterState())
 
-    def begin(self, name: str, work: LetterWork, by: str) -> Future[None]:
+    def begin(self, name: str, work: LetterWork, by: str) -> Future[LetterState]:
         self.asked.append((name, work, by))
         outcomes: Mapping[LetterVerb, dict[str, Any]] = {
             LetterVerb.LOOK: {},
@@ -56,6 +56,6 @@ class MadeDesk:
         done = outcomes[work.verb]
         letters = (letter(4), letter(9), letter(12, "shop.public.items", "its table stops here"))
         self.states[name] = LetterState(None, work, by, now_ms(), found(*letters, **done))
-        future: Future[None] = Future()
-        future.set_result(None)
+        future: Future[LetterState] = Future()
+        future.set_result(self.states[name])
         return future
