@@ -95,7 +95,9 @@ def test_pictures_have_words(pages: dict[str, Labelled]) -> None:
     for path, page in pages.items():
         for tag, given in page.elements:
             if tag == "svg":
-                assert given.get("role") == "img", (path, given)
+                # what is inside a picture does not exist for those who hear it, and this one has links
+                asked_role = "group" if given.get("id") == "table-map" else "img"
+                assert given.get("role") == asked_role, (path, given)
                 assert given.get("aria-label"), (path, given)
             assert tag != "img" or "alt" in given, path
 

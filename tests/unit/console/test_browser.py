@@ -20,14 +20,20 @@ from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.schemas.kafka.board_records import Half
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
+AXE_FAULTS = """
+const done = arguments[arguments.length - 1]
+axe.run(document, {resultTypes: ["violations"]}).then(found => done(found.violations
+    .filter(one => ["serious", "critical"].includes(one.impact))
+    .map(one => one.id + ": " + one.nodes.map(node => node.target.join(" ")).join(", "))),
+    fault => done([String(fault)]))
+"""
 TAB = "\ue004"  # as WebDriver sends the key
-pytestmark = [
-    pytest.mark.full,
-    pytest.mark.skipif(
-        not (shutil.which("chromium") and shutil.which("chromedriver")),
-        reason="no chromium: apt-get install chromium chromium-driver",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("chromium") and shutil.which("chromedriver")),
+    reason="no chromium: apt-get install chromium chromium-driver",
+)
+THEMES = ["light", pytest.param("dark", marks=pytest.mark.full)]
 PAGES = [
     "/p/shop/logs",
     "/p/shop/logs?live=on",
@@ -86,8 +92,8 @@ def browser() -> Iterator[Open]:
     opened: list[Any] = []
 
     def begin(*, scripts: bool = True, width: int = 1280) -> Any:
-        options = webdriver.ChromeOptions()
-        for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={width},900"):
+        options, size = webdriver.ChromeOptions(), f"--window-size={width},900"
+        for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", size):
             options.add_argument(flag)
         if not scripts:
             options.add_experimental_option(
@@ -103,7 +109,7 @@ def browser() -> Iterator[Open]:
         one.quit()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", THEMES)
 def test_no_page_breaks_its_own_rules_and_none_is_wider_than_a_small_screen(
     browser: Open, theme: str
 ) -> None:
@@ -125,6 +131,23 @@ def test_no_page_breaks_its_own_rules_and_none_is_wider_than_a_small_screen(
         assert [one["message"] for one in driver.get_log("browser")] == []
 
 
+@pytest.mark.parametrize("theme", THEMES)
+def test_axe_finds_nothing_serious(browser: Open, theme: str) -> None:
+    faults: dict[str, list[str]] = {}
+    script = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+    driver = browser()
+    with served(*crowd()) as door:
+        base = f"http://127.0.0.1:{door.port}/console"
+        driver.get(base + "/")
+        driver.add_cookie({"name": "wrackline_theme", "value": theme, "path": "/console"})
+        for path in PAGES:
+            driver.get(base + path)
+            driver.execute_script(script)
+            faults[path] = driver.execute_async_script(AXE_FAULTS)
+        assert {path: found for path, found in faults.items() if found} == {}
+
+
+@pytest.mark.full
 def test_the_log_in_fits_too(browser: Open, tmp_path: Path) -> None:
     driver = browser()
     with served(*crowd(), RestSettings(0, users=users(tmp_path, ann='role = "viewer"'))) as door:
@@ -136,6 +159,7 @@ def test_the_log_in_fits_too(browser: Open, tmp_path: Path) -> None:
         assert [one["message"] for one in driver.get_log("browser")] == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "path", ["/", "/p/shop", "/p/shop/snapshot", "/p/shop/events?at=0:102", "/p/shop/letters"]
 )
@@ -154,6 +178,7 @@ def test_the_tab_key_reaches_all_that_can_be_pressed_and_shows_where_it_is(brows
         assert [one.get_attribute("outerHTML") for one in left] == []
 
 
+@pytest.mark.full
 def test_nothing_is_drawn_anew_while_nothing_has_changed(browser: Open) -> None:
     driver = browser()
     views = MadeViews({"shop": busy(3)})
@@ -182,6 +207,7 @@ def test_a_page_renews_itself_where_it_stands(browser: Open) -> None:
         assert driver.execute_script("return window.stays"), "nothing was loaded anew"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("path", ["", "/logs?live=on"])
 def test_an_answer_that_is_no_page_takes_nothing_away_and_the_page_goes_on(browser: Open, path: str) -> None:
     driver = browser()
@@ -204,6 +230,7 @@ def test_an_answer_that_is_no_page_takes_nothing_away_and_the_page_goes_on(brows
         wait_until(lambda: "shop.public.brand_new" in driver.page_source, patience=15)
 
 
+@pytest.mark.full
 def test_what_has_changed_is_replaced_and_the_rest_stays(browser: Open) -> None:
     driver = browser()
     views = MadeViews({"shop": busy(3)})
@@ -227,6 +254,7 @@ def test_what_has_changed_is_replaced_and_the_rest_stays(browser: Open) -> None:
         assert [one["message"] for one in driver.get_log("browser")] == []
 
 
+@pytest.mark.full
 def test_keys_and_buttons_do_what_they_say(browser: Open) -> None:
     driver = browser()
     crew, views = crowd()
@@ -281,6 +309,7 @@ def test_somebody_logs_in_acts_and_logs_out(browser: Open, tmp_path: Path, scrip
         wait_until(lambda: driver.title.startswith("Log in"), patience=15)
 
 
+@pytest.mark.full
 def test_what_was_typed_stays_while_the_page_renews_itself(browser: Open) -> None:
     driver = browser()
     crew, views = crowd()
@@ -297,6 +326,7 @@ def test_what_was_typed_stays_while_the_page_renews_itself(browser: Open) -> Non
         assert driver.find_element("id", "keys").is_displayed()
 
 
+@pytest.mark.full
 def test_rows_are_asked_for_and_pipelines_chosen_without_scripts(browser: Open) -> None:
     driver = browser(scripts=False)
     crew, views = crowd()
