@@ -74,10 +74,11 @@ class CataloguePoller(Generic[P]):
     def stop(self) -> None:
         """Let it end, without waiting."""
         self._stopping.set()
+        self._reports.wake()
 
     def close(self) -> None:
         """End it."""
-        self._stopping.set()
+        self.stop()
         if self._thread is not None:
             self._thread.join(_PATIENCE_S)
 
@@ -105,6 +106,5 @@ class CataloguePoller(Generic[P]):
 
     def _rest(self, wakes: int) -> None:
         """Wait until the next look is due, or there is a reason for one."""
-        for _ in range(round(self._every / _SOON_S)):
-            if self._stopping.wait(_SOON_S) or self._reports.wakes != wakes:
-                return
+        if not self._stopping.wait(_SOON_S):
+            self._reports.wait_for_wake(wakes, self._every - _SOON_S)

@@ -5,6 +5,7 @@
 The thread that reads the log counts; the thread that looks at the catalogue only reads, so no lock is needed.
 """
 
+import threading
 from collections.abc import Collection, Hashable
 from typing import Protocol
 
@@ -29,6 +30,7 @@ class LogReports:
     def __init__(self) -> None:
         self.count = 0  # reports of the log, and snapshots that were taken
         self.wakes = 0  # events that make a look worthwhile
+        self._woken = threading.Event()
         self._last: dict[Hashable, int] = {}  # the number of a subject's last report
 
     def add(self, *subjects: Hashable) -> None:
@@ -41,6 +43,13 @@ class LogReports:
     def wake(self) -> None:
         """Note that the catalogue may explain what the log reported."""
         self.wakes += 1
+        self._woken.set()
+
+    def wait_for_wake(self, wakes: int, seconds: float) -> None:
+        """Return when there were more than `wakes`, or after so many seconds."""
+        self._woken.clear()
+        if self.wakes == wakes:
+            self._woken.wait(seconds)
 
     def recent(self) -> Collection[Hashable]:
         """Name the subjects that the log reported since the last snapshot."""

@@ -1,0 +1,38 @@
+"""When a source looks at its catalogue: a report of the log is reason enough, and an end needs no patience."""
+
+from tests.integration.running.world import wait_until
+from wrackline.producers.kit.catalogue_poller import CataloguePoller
+from wrackline.producers.kit.log_reports import LogReports
+from wrackline.schemas.errors import Transient, define
+
+UNSEEN = define("test.catalogue_unseen", Transient, "{reason}", hint="nobody has to act")
+
+
+class Reader:
+    """Counts looks."""
+
+    def __init__(self) -> None:
+        self.looks, self.closed = 0, False
+
+    def look(self, begun: int) -> int:
+        self.looks += 1
+        return begun
+
+    def handed_over(self, picture: int) -> None:
+        del picture
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_report_is_a_reason_to_look_and_an_end_ends_a_long_rest() -> None:
+    reader, reports = Reader(), LogReports()
+    poller = CataloguePoller(reader, reports, UNSEEN, OSError, every=1000)
+    poller.start(lambda: None)
+    wait_until(lambda: reader.looks == 1)
+    reports.wake()
+    wait_until(lambda: reader.looks == 2)
+    poller.close()  # while it rests for a quarter of an hour
+    assert reader.closed
+    assert poller._thread is not None
+    assert not poller._thread.is_alive()
