@@ -1,4 +1,4 @@
-"""When a source looks at its catalogue: a report of the log is reason enough, and an end needs no patience."""
+"""When a source looks at its catalogue: a report of the log is a reason, and an end needs no patience."""
 
 from tests.integration.running.world import wait_until
 from wrackline.producers.kit.catalogue_poller import CataloguePoller
