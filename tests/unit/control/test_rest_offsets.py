@@ -88,3 +88,31 @@ def test_while_kafka_is_away_reads_that_wait_for_it_stop_no_pause(
         assert ask(worker.port, "PUT /connectors/shop/pause")[0] == 202
         back.set()
         assert sorted(read.result()[0] for read in reads) == [200] * 36 + [503] * 9
+
+
+@pytest.mark.parametrize(
+    ("what", "body", "status"),
+    [
+        ("POST /connectors/shop/requests", {"type": "log", "data": {"message": "m"}}, 202),
+        (REWIND, THEN, 200),
+    ],
+)
+def test_while_kafka_is_away_writes_that_wait_for_it_stop_no_other_request(
+    monkeypatch: pytest.MonkeyPatch, what: str, body: object, status: int
+) -> None:
+    back = Event()
+    with writing() as (port, group), ThreadPoolExecutor(45) as pool:
+        group.begin_anew()
+
+        def waits(*_: object, **__: object) -> Sequence[Any]:
+            assert back.wait(60)
+            return ()
+
+        monkeypatch.setattr(group.desk, "send", waits)
+        monkeypatch.setattr(group, "rewind", waits)
+        writes = [pool.submit(ask, port, what, body) for _ in range(45)]
+        refused = [done.result() for done in islice(as_completed(writes, 10), 9)]
+        assert {(got, told["code"]) for got, told in refused} == {(503, "rest.busy")}
+        assert ask(port, "PUT /connectors/orders/pause")[0] == 202
+        back.set()
+        assert sorted(write.result()[0] for write in writes) == [status] * 36 + [503] * 9

@@ -76,7 +76,7 @@ def routes(desks: Mapping[str, RequestsService]) -> APIRouter:
         except orjson.JSONEncodeError:  # it reads what is nested deeper than it writes
             deep = signals.NOT_JSON(part="data")
             return error_response(400, deep.sentence, deep.code, deep.hint)
-        await run_in_threadpool(desk.send, sent)
+        await slow.ask(desk.send, sent)
         return _accepted(read)
 
     @made.get("")
