@@ -1,5 +1,7 @@
 """A process with its own words in a file: asked to end when the block ends, and killed if it does not.
 
+It also ends when this process is gone, also by `kill -9`.
+
 with spawned(["java", ...], Path("said.txt")) as process: process.pid
 """
 
@@ -9,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+
+from wrackline.control.local.processes.launch import launched
 
 _END_LIMIT_S = 60.0
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -22,7 +26,11 @@ def spawned(
     with (
         printed.open("wb") as out,
         subprocess.Popen(
-            command, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **environment}
+            launched(command),
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **environment},
+            start_new_session=True,
         ) as process,
     ):
         try:

@@ -20,6 +20,7 @@ The placeholders are names of things, never values of rows and never secrets.
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from traceback import extract_tb
 from types import MappingProxyType
 
 from wrackline.schemas.message_texts import fill_in
@@ -43,6 +44,12 @@ class WracklineError(Exception):
 
     def __str__(self) -> str:
         return error_text(self.document())
+
+
+def fault_text(fault: BaseException) -> str:
+    """Name an unforeseen error by its place: its message may contain a value."""
+    last = extract_tb(fault.__traceback__)[-1]
+    return f"{type(fault).__name__} at {last.filename.rpartition('/')[2]}:{last.lineno}"
 
 
 def error_text(document: Mapping[str, object]) -> str:

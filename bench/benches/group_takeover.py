@@ -26,6 +26,7 @@ from bench.ours.group import PATIENCE_S, Group, Worker, group
 from bench.peers.slot import connect
 from bench.runner import Contender, Size
 from bench.score import Outcome
+from wrackline.control.local.processes.launch import launched
 
 UNITS = {"events_s": "s", "running_s": "s", "worst_events_s": "s", "moved": "tasks"}
 FULL = Size(30, 2)  # tasks
@@ -140,7 +141,8 @@ def members(bootstrap: str) -> Outcome:
         processes = []
         for file in said:
             out = opened.enter_context(file.open("wb"))
-            process = subprocess.Popen([sys.executable, "-c", _MEMBER, bootstrap, name], stdout=out)
+            command = launched([sys.executable, "-c", _MEMBER, bootstrap, name])
+            process = subprocess.Popen(command, stdout=out, start_new_session=True)
             opened.callback(process.kill)
             processes.append(process)
             _until_owned(said[: len(processes)], len(processes))

@@ -16,6 +16,7 @@ from typing import Any
 
 from bench.address import Address
 from bench.peers.slot import connect
+from bench.spawned import spawned
 from wrackline.control.local.processes.ports import choose
 from wrackline.schemas.errors import Definite, define
 
@@ -76,12 +77,9 @@ class Group:
         number = len(self.workers)
         port = choose(self.folder / str(number), "rest")["rest"]
         said = self.folder / f"said-{number}"
-        out = self.opened.enter_context(said.open("wb"))
         words = ["worker", "--json", "--group", str(self.folder / "group.toml"), "--rest-port", str(port)]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "wrackline.control", *words], stdout=out, stderr=subprocess.STDOUT
-        )
-        self.opened.callback(_end, process)
+        command = [sys.executable, "-m", "wrackline.control", *words]
+        process = self.opened.enter_context(spawned(command, said))
         worker = Worker(process, f"http://127.0.0.1:{port}", said)
         deadline = time.monotonic() + PATIENCE_S
         while b'"requests"' not in said.read_bytes():
@@ -142,13 +140,3 @@ def group(folder: Path, at: Address, bootstrap: str, registry: str, prefix: str)
     )
     with ExitStack() as opened:
         yield Group(folder, at, prefix, opened)
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()

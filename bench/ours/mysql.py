@@ -22,6 +22,7 @@ from bench.score import Outcome
 from bench.stage import mysql_session
 from bench.visible import make_topic, watch
 from bench.workloads.orders import TABLE
+from wrackline.control.local.processes.launch import launched
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.sources.mysql.connect.server_facts import facts_of
 from wrackline.producers.sources.mysql.resume.log_opening import start_position
@@ -101,7 +102,9 @@ def _published(metric: str, source: Source, events: int, mode: str, start: Saved
 @contextmanager
 def _running(file: Path) -> "Iterator[subprocess.Popen[str]]":
     command = [*_COMMAND, "run", "--text", str(file)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        launched(command), stdout=subprocess.DEVNULL, text=True, start_new_session=True
+    ) as process:
         try:
             yield process
         finally:

@@ -212,9 +212,7 @@ def _describe(draft: DraftSettings, wanted: Sequence[str]) -> dict[str, Any]:
 
 
 def _assess(draft: DraftSettings, wanted: Sequence[str]) -> dict[str, Any]:
-    with draft.table(wanted) as (everything, _, _, table), draft.source() as (source, values):
-        del everything
-        (partition, *_) = source.partitions()
+    with draft.table(wanted) as (_, _, partition, table), draft.source() as (source, values):
         told = source.support(partition, table)
         broken = [one.column for one in told if one.support is Support.NO]
         shape = _described(draft, source, partition, table, broken)

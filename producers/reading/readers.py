@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from traceback import extract_tb
 from typing import Final, TypeAlias
 
 from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest, Mark, TailOf
@@ -26,7 +25,7 @@ from wrackline.producers.reading.key_ranges import cut_ranges, estimate_rows
 from wrackline.producers.reading.shared_budget import ReaderTurn, ReaderTurns
 from wrackline.producers.reading.whole_reads import WholeReads
 from wrackline.producers.snapshot.work_items import KeySpan, Plan, Read, Ticket, VisibilityCheck, Void, Work
-from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define, fault_text
 from wrackline.schemas.tables.table import SourcePartition, TableId
 
 GATE_SHUT = define(
@@ -323,6 +322,4 @@ def _failure(error: Exception, work: Work) -> WracklineError:
             table = str(named)
         case VisibilityCheck():
             table = "any table"
-    last = extract_tb(error.__traceback__)[-1]
-    where = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
-    return READ_BROKEN(table=table, fault=f"{type(error).__name__} at {where}")
+    return READ_BROKEN(table=table, fault=fault_text(error))

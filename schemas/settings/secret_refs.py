@@ -54,8 +54,8 @@ NOT_FROM_ELSEWHERE = define(
     "settings.not_from_elsewhere",
     Definite,
     "{name} is refused: {why}",
-    hint='remove the line; or allow it on the machine, in the group\'s file: spark.allow = ["{name}"]; a'
-    " pipeline's own file (wrackline run <pipeline.toml>) may contain it",
+    hint='remove the line; or allow it on the machine, in the group\'s file: spark.allow = ["{name}"]; the'
+    " file that a pipeline is run from may contain it",
 )
 
 HOST_REFUSED = define(

@@ -91,6 +91,10 @@ def test_rest_lists_each_task_with_its_half_and_its_databases() -> None:
         "b",
         "a, b,c",
     ]
+    one_database = {"database.dbname": "a", "name": "shop"}
+    assert [one["config"] for one in tasks("shop", one_database, standing)] == [one_database] * 3, (
+        "it was given these settings while its state was looked at"
+    )
     alone = state_of_tasks(sources[:1], None)
     assert status("shop", alone, "here")["tasks"] == [task_status(0, alone, "here")], "as in Connect"
     assert tasks("shop", config, alone)[0]["config"] == config

@@ -11,9 +11,12 @@ import typer
 
 from wrackline.control.cli.command_line import app
 from wrackline.control.cli.commands.explain import all_settings, import_everything
+from wrackline.control.runtime.rest.access.roles import route_of
+from wrackline.control.runtime.worker.task_process import for_group
+from wrackline.schemas import message_texts
 from wrackline.schemas.errors import all_codes
 from wrackline.schemas.language.findings import rules
-from wrackline.schemas.message_texts import fill_in
+from wrackline.schemas.message_texts import fill_in, to_rest
 
 QUOTED = "'{table}'"
 COMMAND = re.compile(r"\bwrackline ([a-z]+)(?: ([a-z]+))?")
@@ -32,6 +35,43 @@ def test_every_hinted_command_is_there() -> None:
     assert not import_everything()
     ours = {code: made for code, made in all_codes().items() if not code.startswith("test.")}
     assert {code: found for code, made in ours.items() if (found := list(unknown(made.hint)))} == {}
+
+
+REQUEST = re.compile(r"\b(GET|PUT|POST|PATCH|DELETE) (/[\w/-]*)")
+FILES = re.compile("pipeline.toml|the pipeline's file")
+
+
+def test_a_hint_names_rest_where_settings_came_over_rest() -> None:
+    assert not import_everything()
+    hints = {code: made.hint for code, made in all_codes().items() if not code.startswith("test.")}
+    hints |= {name: made.suggestion for name, made in rules().items()}
+    assert sum("<pipeline.toml>" in hint for hint in hints.values()) > 100
+    there = {code: to_rest(hint.replace("{command}", "wrackline run")) for code, hint in hints.items()}
+    assert {code: hint for code, hint in there.items() if FILES.search(hint)} == {}
+    left = {code for code, hint in there.items() if "<file of its settings>" in hint and "spark" not in hint}
+    assert left == {"rest.by_file", "remote.no_answer"}, "who asks has a file, or Spark is started by hand"
+    filled = {code: re.sub("[<{][a-z]+[>}]", "x", hint) for code, hint in there.items()}
+    requests = {code: REQUEST.findall(hint) for code, hint in filled.items()}
+    assert {code: one for code, one in requests.items() if any(not route_of(*each) for each in one)} == {}
+    assert len(requests["pg.wal_missing"]) == 3
+
+
+def test_a_hint_names_rest_only_in_a_process_whose_settings_came_over_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(message_texts, "_PROCESS", message_texts._ProcessHints())
+    hints: list[str] = []
+
+    def main(table: str) -> None:
+        hint = "read it again: wrackline snapshot start <pipeline.toml> '{table}'"
+        hints.append(fill_in(hint, {"table": table}))
+
+    main("a'b")
+    for_group(main, "a'b")
+    assert hints == [
+        "read it again: wrackline snapshot start <pipeline.toml> 'a'\"'\"'b'",
+        "read it again: POST /connectors/<name>/requests with type execute-snapshot for 'a'\"'\"'b'",
+    ]
 
 
 def test_a_name_stays_one_word_of_a_hinted_command() -> None:

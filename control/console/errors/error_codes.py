@@ -11,12 +11,15 @@ from typing import Final
 
 import orjson
 
+from wrackline.schemas.message_texts import for_reader
+
 _FILE: Final = Path(__file__).with_name("error_codes.jsonl")
 
 
 def find_code(code: str) -> Mapping[str, str] | None:
     """Return a code's kind, who acts, sentence and hint; None: there is no such code."""
-    return _codes().get(code)
+    found = _codes().get(code)
+    return None if found is None else {**found, "hint": for_reader(found["hint"])}
 
 
 @cache

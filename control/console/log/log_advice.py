@@ -9,6 +9,7 @@ from typing import Final
 from wrackline.control.console.page_words import Badge
 from wrackline.control.runtime.ground.number_text import duration_text
 from wrackline.schemas.kafka.board_records import Document
+from wrackline.schemas.message_texts import for_reader
 
 _SOON_S: Final = 3 * 86_400
 _NOW_S: Final = 6 * 3_600
@@ -20,7 +21,7 @@ UNSEEN: Final = Badge("not seen yet", "○", "idle")
 UNSHOWN: Final = Badge("not shown", "○", "idle")
 _READ_AGAIN: Final = (
     "The server has removed log that was still needed. Read all rows again: wrackline offsets reset"
-    " pipeline.toml, and start the pipeline."
+    " <pipeline.toml>, and start the pipeline."
 )
 _LIMITS: Final = {
     "postgres": "max_slot_wal_keep_size",
@@ -49,7 +50,7 @@ def log_advice(kind: str, database: Document, *, silent: bool) -> Sequence[str]:
     if badge is UNSHOWN:
         return ["This server does not show what it keeps for a pipeline; a check looks at its limits."]
     if badge is LOST:
-        return [_READ_AGAIN]
+        return [for_reader(_READ_AGAIN)]
     said = ["The source half is silent, so nothing confirms the log: see why it ended."] if silent else []
     if badge in (SOON, AT_RISK):
         left = database["lost_in_s"]

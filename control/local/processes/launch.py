@@ -1,8 +1,8 @@
 """Becomes a server, after it has started a watcher that ends the server when the starter is gone.
 
 In: `launch.py STARTER LOCK SIGNAL PROGRAM…`: the starter's process number, the number of an open and locked
-file, and the signal that asks the program to stop. Out: this very process turns into the program, so the
-starter's child is the server itself.
+file or -1, and the signal that asks the program to stop; the process leads a group of its own. Out: this
+very process turns into the program, so the starter's child is the server itself.
 It is right because the watcher starts before the server, watches by pidfd (no process number can be mistaken
 for another, no thread's end counts as the process's), and does not need the starter alive: `kill -9` of the
 starter is enough. It holds the lock until the server has gone; then the folder is free.
@@ -15,8 +15,16 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Sequence
 
+NO_LOCK = -1
 GRACE_MS = 10_000  # what a server gets to stop by itself before it is killed
+
+
+def launched(command: Sequence[str], stop: int = signal.SIGTERM, lock: int = NO_LOCK) -> list[str]:
+    """Return the command that becomes this one, and ends with this process; start it in a new session."""
+    ours = [sys.executable, "-S", "-E", __file__]
+    return [*ours, *(str(number) for number in (os.getpid(), lock, int(stop))), *command]
 
 
 def main() -> None:
@@ -31,7 +39,8 @@ def main() -> None:
     if os.fork() == 0:
         _watch(starter, server, group, stop)
         os._exit(0)
-    os.set_inheritable(lock, False)
+    if lock != NO_LOCK:
+        os.set_inheritable(lock, False)
     try:
         os.execvp(command[0], command)  # noqa: S606 no shell is wanted: this process becomes the server
     except OSError as exc:

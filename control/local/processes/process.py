@@ -12,7 +12,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -199,11 +198,9 @@ class Process:
                 return lock
 
     def _spawn(self, lock: int) -> subprocess.Popen[bytes]:
-        launcher = [sys.executable, "-S", "-E", launch.__file__]
-        launcher += [str(os.getpid()), str(lock), str(int(self.program.stop_signal))]
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                [*launcher, *self.program.command],
+                launch.launched(self.program.command, self.program.stop_signal, lock),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -62,6 +62,7 @@ from wrackline.producers.kafka.failures import of_exception
 from wrackline.producers.kafka.login_check import check_login
 from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.kafka.topic_names import InternalTopics, internal_topics
+from wrackline.schemas.message_texts import name_rest_in_hints
 
 Tell = Callable[[WracklineError], None]
 
@@ -84,6 +85,7 @@ def work_in_group(
     group: WorkerGroup, log: Log, rest: RestSettings, most_memory: int, pages: MakePages | None = None
 ) -> int:
     """Take part in a group until it is asked to stop; return the exit code."""
+    name_rest_in_hints()
     with (
         hear_stop_signals() as asked,
         join_group(group, asked, log, rest, most_memory, pages) as (_, supervisor),
@@ -199,7 +201,7 @@ def _begins(
     settings, sources = dict(group.whole(connector.config)), connector.tasks.sources
     places = {number: TaskPlace(number, sources, connector.cut) for number in tasks}
     return {
-        number: nursery.way(task_process.run_settings, settings, group.allowed, place)
+        number: _way(nursery, task_process.run_settings, settings, group.allowed, place)
         for number, place in places.items()
     }
 
@@ -218,19 +220,23 @@ def _begin_call(
     settings: Mapping[str, str],
     *more: object,
 ) -> Begin:
-    return nursery.way(main, dict(group.whole(settings)), group.allowed, *more)
+    return _way(nursery, main, dict(group.whole(settings)), group.allowed, *more)
+
+
+def _way(nursery: Nursery, main: Callable[..., None], *arguments: object) -> Begin:
+    return nursery.way(task_process.for_group, main, *arguments)
 
 
 def _assess(nursery: Nursery, group: WorkerGroup, crew: GroupConnectors, name: str, probe: bool) -> Begin:  # noqa: FBT001 - one of two ways
     run = try_settings if probe else assess_settings
-    return nursery.way(run, dict(group.whole(crew.stored_settings(name))), group.allowed)
+    return _way(nursery, run, dict(group.whole(crew.stored_settings(name))), group.allowed)
 
 
 def _work_on_letters(
     nursery: Nursery, group: WorkerGroup, crew: GroupConnectors, name: str, work: LetterWork
 ) -> Begin:
     settings = dict(group.whole(crew.stored_settings(name)))
-    return nursery.way(letter_work.work_on_settings, settings, group.allowed, work)
+    return _way(nursery, letter_work.work_on_settings, settings, group.allowed, work)
 
 
 def _prepare(client: Client, topics: InternalTopics) -> None:

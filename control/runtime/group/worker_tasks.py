@@ -3,7 +3,8 @@
 In: the records of the group's two topics, as they are read; which slots are ours; the states of the tasks'
 processes.  Out: tasks given to the supervisor and let go, and reports of them.  Nothing begins before all
 records that were there at the start have been read.  Any thread may call; a thread that waits for a process
-to end holds no lock meanwhile.
+to end holds no lock meanwhile.  A fault of ours with one connector's tasks fails that connector alone; any
+other ends the worker.
 """
 
 import time
@@ -32,7 +33,7 @@ from wrackline.control.runtime.worker.pipeline_tasks import pipeline_of, standin
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.connect.supervisor import MOVING, Supervisor
-from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.errors import Definite, OperatorNeeded, WracklineError, define, fault_text
 from wrackline.schemas.kafka.draft_records import StoredDraft
 from wrackline.schemas.kafka.topic_names import InternalTopics
 
@@ -44,12 +45,23 @@ SAME_WORKER = define(
     " --rest-advertised <host>:<port>",
 )
 
+FAULT = define(
+    "group.fault",
+    Definite,
+    "a fault of Wrackline keeps the tasks of {name} from starting on this worker: {fault}",
+    hint="report it; the other connectors continue. Another version may start it: wrackline restart <name>",
+)
+
 _UNHEARD: Final = {
     DesiredState.RUN: TaskState.STARTING,
     DesiredState.PAUSE: TaskState.PAUSED,
     DesiredState.STOP: TaskState.STOPPED,
 }
 _KILLED: Final = 2.0  # seconds from a kill to the end of a process
+
+
+class _UnreadableRecord(Exception):  # noqa: N818 - a record is refused, nothing failed
+    """A record says nothing that is known."""
 
 
 class _OwnTask(NamedTuple):
@@ -94,6 +106,7 @@ class WorkerTasks:
         self._config, self._heard = GroupConfig(), GroupState()
         self._own: frozenset[int] = frozenset()
         self._tasks: dict[str, _OwnTasks] = {}  # by connector
+        self._faulty: dict[str, tuple[Connector, frozenset[int]]] = {}  # with which slots it was tried
         self._task_reports: dict[Task, TaskReport] = {}
         self._unread: deque[_OwnChange] = deque()  # what this worker has written, and will read
         self._ready, self._since = False, 0
@@ -108,7 +121,7 @@ class WorkerTasks:
                     self._read(key, value, offset)
                 else:
                     self._reported(key, value)
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except _UnreadableRecord:
                 self._tell(UNREADABLE(topic=topic, offset=offset))
 
     def begin(self, worker: str) -> None:
@@ -297,7 +310,10 @@ class WorkerTasks:
             self._decided(key, value, offset)
 
     def _decided(self, key: bytes, value: bytes | None, offset: int) -> None:
-        again = self._config.apply(key, value, offset)
+        with _reading():
+            again = self._config.apply(key, value, offset)
+        if again is not None:
+            self._faulty.pop(again.connector, None)
         taken = None if again is None else self._tasks.get(again.connector)
         if again is not None and taken is not None:
             for task, own in taken.tasks.items():
@@ -306,7 +322,8 @@ class WorkerTasks:
         self._settle()
 
     def _reported(self, key: bytes, value: bytes | None) -> None:
-        late = self._heard.apply(key, value)
+        with _reading():
+            late = self._heard.apply(key, value)
         own = key == status_records.worker_key(self._worker)
         if self._ready and own and 0 < self._heard.since[self._worker] < self._since:
             raise SAME_WORKER(worker=self._worker)
@@ -327,10 +344,33 @@ class WorkerTasks:
         }
         for name in [name for name in self._tasks if name not in wanted]:
             self._drop(name)
+        self._faulty = {name: tried for name, tried in self._faulty.items() if name in wanted}
         for name, connector in wanted.items():
             taken = self._tasks.get(name)
             if taken is None or taken.connector is not connector or taken.slots is not self._own:
-                self._take(connector, taken)  # or each record would cost as much as all connectors
+                self._try_to_take(connector, taken)  # or each record would cost as much as all connectors
+
+    def _try_to_take(self, connector: Connector, taken: _OwnTasks | None) -> None:
+        """Take its tasks; a fault is reported once, and there is no process until something changes."""
+        name, tried = connector.name, (connector, self._own)
+        if self._faulty.get(name) == tried:
+            return
+        try:
+            self._take(connector, taken)
+            self._faulty.pop(name, None)
+        except Exception as fault:  # noqa: BLE001 - it must stop no other connector
+            self._faulty[name] = tried
+            error = fault if isinstance(fault, WracklineError) else FAULT(name=name, fault=fault_text(fault))
+            self._tell(error)
+            if name in self._tasks:
+                self._drop(name)
+            for number in connector.tasks:
+                if connector.slot_of(number) in self._own:
+                    task, cut = (name, number), connector.cut
+                    failed = TaskReport(
+                        TaskState.FAILED, self._worker, self._heard.next_claim(task), cut, str(error)
+                    )
+                    self._report(status_records.task_record(task, failed))
 
     def _take(self, connector: Connector, taken: _OwnTasks | None) -> None:
         name, before = connector.name, {} if taken is None else taken.tasks
@@ -367,3 +407,12 @@ class WorkerTasks:
         for key in self._tasks[name].tasks:
             self._let_go(name, key)
         del self._tasks[name]
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Tell a record that can't be read from a fault of what is done with it."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _UnreadableRecord from error

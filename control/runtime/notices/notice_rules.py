@@ -20,6 +20,7 @@ from wrackline.consumers.batch.evolve import CANT_TAKE, NAME_TAKEN, SHAPE_CHANGE
 from wrackline.control.runtime.services.status import SILENT, half_trouble
 from wrackline.control.runtime.slo.slo_report import SloReport, broken_promise
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard, HalfState
+from wrackline.schemas.message_texts import for_reader
 
 FAILED, UNSUPPORTED_DDL, AT_RISK, LETTERS, SLO, RECOVERED = (
     "failed",
@@ -132,5 +133,6 @@ def _of_half(pipeline: str, half: Half, known: HalfBoard, at_ms: int) -> Iterato
         letters = table.get("dead_letters") or sum(table.get("letters", {}).values())
         if letters:
             sentence = f"records of {name} were set aside: {letters:,}"
-            hint = f"wrackline letters list <pipeline.toml> {quote(name)}"  # anybody may write a board
+            word = quote(name)  # anybody may write a board
+            hint = for_reader(f"wrackline letters list <pipeline.toml> {word}")
             yield Condition(LETTERS, name), {"code": "", "sentence": sentence, "hint": hint}

@@ -18,6 +18,7 @@ from wrackline.control.runtime.ground.number_text import count_text
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.logs.lines import Log
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.message_texts import for_reader
 
 _EVERY = 10.0  # seconds between two lines of figures
 
@@ -74,7 +75,7 @@ class ConsumerLog:
             return
         self._letters[topic] = letters
         told = {"table": _table(topic), "letters": new, "in_all": letters}
-        why = self._shows_letters.format(table=_table(topic))
+        why = for_reader(self._shows_letters.format(table=_table(topic)))
         self._log.warning("set aside", line=f"{_table(topic)}: {new:,} dead letters; why: {why}", **told)
 
     def stands(self, topic: str, standing: TableRetryState) -> None:
@@ -124,7 +125,8 @@ class ConsumerLog:
                 self._log.info("back", line=f"{name} is back at the source", table=name)
                 continue
             waits = departure["due_ms"] is not None and departure["became"] is None
-            keep = f"; to keep it: wrackline table keep <pipeline.toml> '{name}'" if waits else ""
+            command = for_reader(f"wrackline table keep <pipeline.toml> '{name}'")
+            keep = f"; to keep it: {command}" if waits else ""
             line = f"{name} is {departure_text(departure, now_ms())}{keep}"
             self._log.warning("gone", line=line, table=name, **departure)
 

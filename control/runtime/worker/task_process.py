@@ -26,6 +26,7 @@ from wrackline.producers.task import memory_tuning
 from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import HalfState
+from wrackline.schemas.message_texts import name_rest_in_hints
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.tables.table import TableId
@@ -52,6 +53,12 @@ def run_file(file: Path, task: TaskPlace, line: socket.socket) -> None:
 def run_settings(given: Mapping[str, str], allowed: Allowed, task: TaskPlace, line: socket.socket) -> None:
     """Run a task of the pipeline of a map of settings, whose references may read what is allowed."""
     _run(lambda: check(given, Installed(), Resolver(allowed, os.environ)), task, line)
+
+
+def for_group(main: Callable[..., None], *arguments: object) -> None:
+    """Run what a child of a group's worker does; `main` is run with these, and what went wrong names REST."""
+    name_rest_in_hints()
+    main(*arguments)
 
 
 def _run(load: Callable[[], Pipeline], task: TaskPlace, line: socket.socket) -> None:

@@ -16,6 +16,7 @@ from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.pipeline_tasks import TaskPlace
 from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.producers.connect.restart_policy import DesiredState
+from wrackline.schemas import message_texts
 from wrackline.schemas.pipelines.pipeline import Pipeline
 
 KAFKAS, DATABASES = "kafka.sasl.password", "database.password"
@@ -71,6 +72,8 @@ def test_a_secret_that_changed_is_taken_by_the_next_process(
         taken.append((values.secret(DATABASES).reveal(), values.secret(KAFKAS).reveal()))
         assert values.redactor.clean(" ".join(taken[-1])) == "*** ***", "it cleans its own log of them"
 
+    hints = message_texts._ProcessHints()
+    monkeypatch.setattr(message_texts, "_PROCESS", hints)
     monkeypatch.setattr(task_process, "run", run)
     monkeypatch.setattr(Lifeline, "hold", lambda _: None)  # which would end this process
     secrets = tmp_path / "secrets"
@@ -81,4 +84,5 @@ def test_a_secret_that_changed_is_taken_by_the_next_process(
         begin(theirs)
         secrets.write_text(f"database={CANARY}-3\nkafka={CANARY}-4\n")
         begin(theirs)
+    assert hints.rest is (way is by_group), "a group has no pipeline's file that a hint could name"
     assert taken == [(f"{CANARY}-{first}", f"{CANARY}-{second}") for first, second in ((1, 2), (3, 4))]

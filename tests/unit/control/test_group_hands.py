@@ -309,3 +309,85 @@ def test_a_worker_that_was_killed_is_no_member_any_more_after_two_looks() -> Non
     worker.hands.forget_gone()
     assert len(worker.reported) == 1
     assert [one.name for one in worker.hands.members()] == ["a", "b", "moving"]
+
+
+class FaultyBegins:
+    """Ways to begin, with a fault of our own for one connector."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.faulty = True
+
+    def __call__(self, connector: Connector, tasks: Iterable[int]) -> Mapping[int, Begin]:
+        self.asked.append(connector.name)
+        if connector.name == "shop" and self.faulty and list(tasks):
+            raise KeyError("a secret")
+        return _never(connector, tasks)
+
+
+def test_a_fault_of_ours_is_no_record_that_can_t_be_read_and_stops_no_other_connector() -> None:
+    supervisor, begins = Wishes(), FaultyBegins()
+    said, reported = list[WracklineError](), list[Change]()
+    hands = WorkerTasks(TOPICS, supervisor, begins, reported.append, said.append)
+    hands.begin("b")
+    hands.owns(frozenset([SHOP.slot]))
+    other = Connector("other", {}, 7, DesiredState.RUN, SHOP.slot)
+    for connector in (SHOP, other):
+        for key, value in config_records.connector_record(connector):
+            hands.hears(TOPICS.configs, 0, key, value)
+    assert [one.code for one in said] == ["group.fault"], "once, though more records came"
+    assert "shop" in said[0].sentence
+    assert "KeyError at test_group_hands.py:" in said[0].sentence
+    assert "secret" not in str(said[0])
+    assert supervisor.wished == [("other", DesiredState.RUN)]
+    assert begins.asked == ["shop", "other"], "it is not tried with every record"
+    hands.hears(TOPICS.status, 0, *reported[-1])
+    standing = hands.standing(SHOP)
+    assert (standing.state, standing.reason) == (TaskState.FAILED, str(said[0]))
+    hands.hears(TOPICS.configs, 0, b"connector-third", b"[]")
+    assert [one.code for one in said] == ["group.fault", "group.record"]
+    begins.faulty = False
+    hands.hears(TOPICS.configs, 0, *config_records.restart_record("shop", 1, None))
+    assert supervisor.wished[1:] == [("shop", DesiredState.RUN)]
+
+
+def test_a_connector_that_a_fault_keeps_from_its_new_settings_does_not_run_with_the_old_ones() -> None:
+    supervisor, begins = Wishes(), FaultyBegins()
+    said, reported, ended = list[WracklineError](), list[Change](), list[str]()
+    supervisor.let_go = lambda task: ended.append(task) or _over()  # type: ignore[method-assign,func-returns-value]
+    hands = WorkerTasks(TOPICS, supervisor, begins, reported.append, said.append)
+    hands.begin("b")
+    hands.owns(frozenset([SHOP.slot]))
+    begins.faulty = False
+    changed = SHOP.changed({"a": "b"}, 8, [SHOP.slot])
+    for connector in (SHOP, changed):
+        for key, value in config_records.connector_record(connector):
+            hands.hears(TOPICS.configs, 0, key, value)
+        begins.faulty = True
+    assert ([one.code for one in said], ended) == (["group.fault"], ["shop"])
+    hands.hears(TOPICS.status, 0, *reported[-1])
+    assert hands.standing(changed).state is TaskState.FAILED
+    hands.owns(frozenset())
+    begins.faulty = False
+    hands.owns(frozenset([SHOP.slot]))
+    assert supervisor.wished[-1] == ("shop", DesiredState.RUN)
+    assert len(supervisor.wished) == 2
+
+
+def test_a_fault_that_belongs_to_no_connector_ends_the_worker() -> None:
+    def broken(change: Change) -> None:
+        raise ValueError(change)
+
+    hands = WorkerTasks(TOPICS, Wishes(), _never, lambda _: None, lambda _: None)
+    hands.begin("b")
+    hands.owns(frozenset([SHOP.slot]))
+    for key, value in config_records.connector_record(SHOP):
+        hands.hears(TOPICS.configs, 0, key, value)
+    hands.stands("shop", ConnectorState(TaskState.RUNNING))
+    hands._report = broken
+    late = status_records.task_record(("shop", 0), TaskReport(TaskState.FAILED, "a", 0, 7))
+    hands.hears(
+        TOPICS.status, 0, *status_records.task_record(("shop", 0), TaskReport(TaskState.RUNNING, "b", 1, 7))
+    )
+    with pytest.raises(ValueError, match="status-shop"):
+        hands.hears(TOPICS.status, 1, *late)

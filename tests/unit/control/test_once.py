@@ -23,8 +23,10 @@ from wrackline.control.runtime.rest.access.roles import Role
 from wrackline.control.runtime.rest.model import kept_answers
 from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
 from wrackline.control.runtime.rest.model.kept_answers import KEPT_MS, AnswersInMemory, KeptAnswer, too_old
+from wrackline.control.runtime.rest.routes import request_routes
 from wrackline.control.runtime.rest.routes.request_routes import id_of
 from wrackline.control.runtime.rest.server import once
+from wrackline.control.runtime.services.signalling import NOT_SENT
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.signals import ID_MAX
 
@@ -107,11 +109,52 @@ def test_another_key_path_or_user_is_another_request(other: dict[str, Any]) -> N
 
 
 def test_what_changed_nothing_may_be_corrected_and_sent_again_with_its_key() -> None:
-    for status in (400, 409, 503):
+    for status in (400, 409):
         app = App((status, b"{}"), (201, b"{}"))
         wrapped = once_of(app, AnswersInMemory())
         assert asyncio.run(ask(wrapped, body=b'{"bad":1}'))[0] == status
         assert asyncio.run(ask(wrapped, body=b'{"good":1}')) == (201, {})
+
+
+def test_what_may_have_got_through_is_repeated_as_the_same_request_and_replaced_by_no_other() -> None:
+    app, kept = App((503, b"{}"), (503, b"{}"), (201, b"{}")), AnswersInMemory()
+    wrapped = once_of(app, kept)
+    assert asyncio.run(ask(wrapped))[0] == 503
+    ((key, first),) = kept.answers.items()
+    status, told = asyncio.run(ask(wrapped, body=b'{"other":1}'))
+    assert (status, told["code"], app.done) == (422, "rest.key_reused", 1), "the first may be under way"
+    assert asyncio.run(ask(once_of(app, kept))) == (503, {}), "it is done again, by another worker too"
+    assert kept.answers == {key: first}, "and its life begins with the first"
+    assert asyncio.run(ask(wrapped)) == (201, {})
+    assert asyncio.run(ask(wrapped)) == (201, {"again": True})
+    assert app.done == 3
+
+
+def test_a_repeat_after_503_that_is_refused_leaves_the_key_to_the_first() -> None:
+    app, kept = App((503, b"{}"), (409, b"{}")), AnswersInMemory()
+    wrapped = once_of(app, kept)
+    assert asyncio.run(ask(wrapped))[0] == 503
+    before = dict(kept.answers)
+    assert asyncio.run(ask(wrapped)) == (409, {}), "as if the first had got through"
+    assert kept.answers == before
+    assert asyncio.run(ask(wrapped, body=b'{"other":1}'))[0] == 422
+
+
+def test_a_repeat_after_503_that_is_cut_off_is_as_unknown_as_a_first_one() -> None:
+    app, kept = App((503, b"{}"), (500, b"{}")), AnswersInMemory()
+    wrapped = once_of(app, kept)
+    assert [asyncio.run(ask(wrapped))[0] for _ in range(3)] == [503, 500, 409]
+
+
+def test_a_request_that_a_task_takes_once_is_sent_again_whatever_became_of_the_first() -> None:
+    requests = "/connectors/shop/requests"
+    app, kept = App((500, b"{}"), (202, b"{}")), AnswersInMemory()
+    wrapped = once_of(app, kept)
+    assert asyncio.run(ask(wrapped, path=requests))[0] == 500
+    assert asyncio.run(ask(wrapped, path=requests, body=b'{"other":1}'))[0] == 422
+    assert asyncio.run(ask(wrapped, path=requests)) == (202, {})
+    assert asyncio.run(ask(wrapped, path=requests)) == (202, {"again": True})
+    assert app.done == 2
 
 
 def test_what_was_begun_and_has_no_answer_is_not_done_again() -> None:
@@ -280,6 +323,34 @@ def test_the_id_of_a_request_for_rows_begins_with_its_key_and_is_nobody_else_s(
     assert len(long) <= ID_MAX
     own = SIGNAL[:-1] + b',"id":"mine"}'
     assert send(port, "/connectors/shop/requests", own, "order-8").document == {"id": "mine"}
+
+
+def test_a_request_that_is_repeated_after_midnight_has_the_id_that_it_had_before(
+    worker: tuple[int, Group], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, group = worker
+    midnight = (now_ms() // KEPT_MS + 1) * KEPT_MS
+    clock = [midnight - 1_000]
+    for module in (once, kept_answers, request_routes):
+        monkeypatch.setattr(module, "now_ms", lambda: clock[0], raising=False)
+    sent: list[bytes] = []
+
+    def lost(body: bytes) -> None:
+        sent.append(body)
+        if len(sent) < 3:
+            late = NOT_SENT(topic="t", seconds=30)
+            raise late
+
+    monkeypatch.setattr(group.desk, "send", lost)
+    path = "/connectors/shop/requests"
+    assert send(port, path, SIGNAL).status == 503
+    clock[0] = midnight + 1_000
+    assert send(port, path, SIGNAL).status == 503
+    clock[0] = midnight + KEPT_MS - 2_000
+    heard = send(port, path, SIGNAL)
+    assert {orjson.loads(body)["id"] for body in sent} == {heard.document["id"]}
+    clock[0] += KEPT_MS
+    assert send(port, path, SIGNAL).document["id"] != heard.document["id"], "the key's life is over"
 
 
 def test_values_of_rows_are_not_kept_with_the_answer(worker: tuple[int, Group]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.unit.console.made import MadeViews
 from tests.unit.corpus.worker import GOOD, Crew, exchange, request, working, writing
 from wrackline.control.runtime.rest.model.connectors import GoodSettings
 from wrackline.producers.connect.restart_policy import DesiredState
@@ -67,7 +68,13 @@ def test_a_body_that_names_no_moment_is_refused(body: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["connectors/shop/topics", "connectors/shop/offsets", "connectors/shop/offsets/history"]
+    "path",
+    [
+        "connectors/shop/topics",
+        "connectors/shop/offsets",
+        "connectors/shop/offsets/history",
+        "v1/contexts/default/apps/shop/maxgeneration",
+    ],
 )
 def test_while_kafka_is_away_reads_that_wait_for_it_stop_no_pause(
     monkeypatch: pytest.MonkeyPatch, path: str
@@ -83,8 +90,49 @@ def test_while_kafka_is_away_reads_that_wait_for_it_stop_no_pause(
         monkeypatch.setattr(Crew, question, waits)
     with working() as worker, ThreadPoolExecutor(45) as pool:
         reads = [pool.submit(ask, worker.port, f"GET /{path}") for _ in range(45)]
-        refused = [done.result() for done in islice(as_completed(reads, 60), 9)]
+        refused = [done.result() for done in islice(as_completed(reads, 10), 9)]
         assert {(status, told["code"]) for status, told in refused} == {(503, "rest.busy")}
         assert ask(worker.port, "PUT /connectors/shop/pause")[0] == 202
         back.set()
         assert sorted(read.result()[0] for read in reads) == [200] * 36 + [503] * 9
+
+
+@pytest.mark.parametrize(
+    ("what", "body", "status"),
+    [
+        ("POST /connectors/shop/requests", {"type": "log", "data": {"message": "m"}}, 202),
+        (REWIND, THEN, 200),
+    ],
+)
+def test_while_kafka_is_away_writes_that_wait_for_it_stop_no_other_request(
+    monkeypatch: pytest.MonkeyPatch, what: str, body: object, status: int
+) -> None:
+    back = Event()
+    with writing() as (port, group), ThreadPoolExecutor(45) as pool:
+        group.begin_anew()
+
+        def waits(*_: object, **__: object) -> Sequence[Any]:
+            assert back.wait(60)
+            return ()
+
+        monkeypatch.setattr(group.desk, "send", waits)
+        monkeypatch.setattr(group, "rewind", waits)
+        writes = [pool.submit(ask, port, what, body) for _ in range(45)]
+        refused = [done.result() for done in islice(as_completed(writes, 10), 9)]
+        assert {(got, told["code"]) for got, told in refused} == {(503, "rest.busy")}
+        assert ask(port, "PUT /connectors/orders/pause")[0] == 202
+        back.set()
+        assert sorted(write.result()[0] for write in writes) == [status] * 36 + [503] * 9
+
+
+def test_while_kafka_is_away_wishes_for_tables_stop_no_other_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    back = Event()
+    monkeypatch.setattr(MadeViews, "wish_table", lambda *_: back.wait(60))
+    with working() as worker, ThreadPoolExecutor(45) as pool:
+        what = "POST /connectors/shop/tables/public.orders/pause"
+        writes = [pool.submit(ask, worker.port, what) for _ in range(45)]
+        refused = [done.result() for done in islice(as_completed(writes, 10), 9)]
+        assert {(status, told["code"]) for status, told in refused} == {(503, "rest.busy")}
+        assert ask(worker.port, "PUT /connectors/shop/pause")[0] == 202
+        back.set()
+        assert sorted(write.result()[0] for write in writes) == [202] * 36 + [503] * 9

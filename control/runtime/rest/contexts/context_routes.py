@@ -37,6 +37,7 @@ from wrackline.control.runtime.rest.model.connect_documents import ConnectorStat
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, Connectors, WritableConnectors
 from wrackline.control.runtime.rest.model.sent_positions import ALTERED, NOT_OFFSETS
 from wrackline.control.runtime.rest.model.sent_settings import MOST, read_object
+from wrackline.control.runtime.rest.routes.answer_cache import SlowReads
 from wrackline.control.runtime.rest.routes.connector_routes import BY_FILE
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
@@ -139,26 +140,28 @@ def _add_states(made: APIRouter, crew: Connectors, states: "_States", check: Any
 
 
 def _add_positions(made: APIRouter, positions: "_Positions", check: Any) -> None:  # noqa: ANN401
+    slow = SlowReads()
     offset = "/contexts/{ns}/apps/{name}/generations/{generation}/instances/{instance}/offset"
 
     @made.get("/contexts/{ns}/apps/{name}/maxgeneration")
-    def newest(ns: str, name: str) -> Response:
+    async def newest(ns: str, name: str) -> Response:
         """Return the newest epoch of a pipeline's positions; null before its first start."""
         check(ns)
-        return Answer({"maxGeneration": positions.newest(name)})
+        return Answer({"maxGeneration": await slow.ask(positions.newest, name)})
 
     @made.get(offset)
-    def position(ns: str, name: str, generation: str, instance: str) -> Response:
+    async def position(ns: str, name: str, generation: str, instance: str) -> Response:
         """Return a position."""
         check(ns)
-        return Answer({"offset": positions.one(name, generation, instance)[1]})
+        _, found = await slow.ask(positions.one, name, generation, instance)
+        return Answer({"offset": found})
 
     @made.put(offset)
     async def put(ns: str, name: str, generation: str, instance: str, request: Request) -> Response:
         """Set a position of a stopped pipeline."""
         check(ns)
         given = _sent_offset(await json_of(request, MOST))
-        await run_in_threadpool(positions.put, name, generation, instance, given)
+        await slow.ask(positions.put, name, generation, instance, given)
         return Answer(ALTERED)
 
 

@@ -126,7 +126,7 @@ def task_status(number: int, standing: ConnectorState, worker: str) -> dict[str,
 def tasks(name: str, config: Mapping[str, str], standing: ConnectorState) -> list[dict[str, Any]]:
     """List the tasks with their settings; those that share the databases, each with its own."""
     dealt: dict[int, dict[str, str]] = {}
-    if standing.sources:
+    if standing.sources and DATABASES in config:  # or the settings have changed since the state was read
         names = [one.strip() for one in config[DATABASES].split(",")]
         shares = shares_of(names, len(standing.sources))
         dealt = {number: {DATABASES: ",".join(share)} for number, share in enumerate(shares)}

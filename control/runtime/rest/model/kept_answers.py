@@ -28,7 +28,7 @@ TOO_MANY = define(
 class KeptAnswer:
     """What was answered to a request; without a status, it was begun and its answer is not known."""
 
-    at_ms: int
+    at_ms: int  # when it was answered; until then, when it was begun first
     request: str  # a digest of it
     status: int = 0
     location: str = ""

@@ -5,7 +5,8 @@ long; then the question continues, and a later caller gets its answer.  So few t
 databases, and none of the threads that answer other paths.  Further callers must try again later.  An answer
 may have values of rows: the event loop forgets it after its time, and an error at once, though nobody asks.
 
-`SlowReads` has as few threads, for questions whose answer must contain what was written before: it asks each.
+`SlowReads` has as few threads, for what waits for Kafka and must be done each time it is asked: reads whose
+answer must contain what was written before, and writes.
 """
 
 import asyncio

@@ -22,7 +22,7 @@ from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.schemas.errors import OperatorNeeded, define
 
 _FRESH_S: Final = 10.0
-_OUTCOME_S: Final = 60.0  # a client that was told to ask again gets what its replay did
+_OUTCOME_S: Final = 60.0  # a client that was told to ask again gets what its request did
 _VALUES: Final = ("key", "value")
 
 NOT_WORKED = define(
@@ -59,7 +59,10 @@ def routes(looks: LetterService, once: AnswerCache | None = None) -> APIRouter:
                 raise NOT_WORKED(name=name, why=error["sentence"], code=error["code"], hint=error["hint"])
             return state.outcome
 
-        found = await asked.answer((name, wanted), do, fresh)
+        changes = (
+            wanted.verb is not LetterVerb.LOOK
+        )  # which is done again, unless nobody has heard what it did
+        found = await asked.answer((name, wanted), do, fresh, ask_again=changes)
         return Answer(found if user is None or user.data else without_values(found))
 
     @made.get("")
@@ -77,7 +80,7 @@ def routes(looks: LetterService, once: AnswerCache | None = None) -> APIRouter:
     @made.delete("/{id}")
     async def drop(request: Request, name: str, id: str) -> Response:  # noqa: A002 - as the path has it
         """Forget a letter: its row never arrives, unless it is read again."""
-        return await work(request, name, LetterWork(LetterVerb.DROP, ids=frozenset({id})), 0)
+        return await work(request, name, LetterWork(LetterVerb.DROP, ids=frozenset({id})), _OUTCOME_S)
 
     return made
 

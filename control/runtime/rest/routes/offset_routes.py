@@ -9,11 +9,11 @@ can begin there, says how far back that is, and changes nothing; it may be asked
 
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Final
 
 import orjson
 from fastapi import APIRouter, Query, Request, Response
-from starlette.concurrency import run_in_threadpool
 
 from wrackline.control.runtime.ground.times import parse_moment
 from wrackline.control.runtime.rest.model.answer import Answer
@@ -58,7 +58,8 @@ def routes(crew: Connectors, group: WritableConnectors | None = None) -> APIRout
         if group is None:
             raise BY_FILE(method="POST of a rewind")
         to, as_new = _sent(await json_of(request, MOST))
-        moves = await run_in_threadpool(group.rewind, known(name), to, as_new=as_new, dry_run=dry_run)
+        back = partial(group.rewind, known(name), to, as_new=as_new, dry_run=dry_run)
+        moves = await slow.ask(back)
         return Answer({"dry_run": dry_run, "as_new": as_new, "positions": [asdict(one) for one in moves]})
 
     return made

@@ -17,7 +17,6 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.rest.model.answer import Answer, error_response
 from wrackline.control.runtime.rest.model.body import json_of
 from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
@@ -33,6 +32,7 @@ NO_REQUEST = define(
     hint="one that was just sent is known once the pipeline's task has taken it up: ask again",
 )
 
+BEGUN_MS: Final = "wrackline.begun_ms"  # in a scope: when the first request with its key began
 _DAY_MS: Final = 86_400_000
 _DIGITS: Final = 16  # of the digest in an id
 
@@ -65,9 +65,8 @@ def routes(desks: Mapping[str, RequestsService]) -> APIRouter:
         desk = desk_of(name)
         body = await json_of(request, signals.SIZE_MAX)
         key, user = request.headers.get("idempotency-key"), request.scope.get("user")
-        own = (
-            id_of(key, name, "" if user is None else user.name, body, now_ms()) if key else str(uuid.uuid4())
-        )
+        begun_ms, by = request.scope.get(BEGUN_MS), "" if user is None else user.name
+        own = id_of(key, name, by, body, begun_ms) if key and begun_ms else str(uuid.uuid4())
         read = await run_in_threadpool(signals.parse_message, body, own)
         if isinstance(read, signals.RejectedSignal):
             status = 413 if read.reason.code == signals.TOO_LARGE.code else 400
@@ -77,7 +76,7 @@ def routes(desks: Mapping[str, RequestsService]) -> APIRouter:
         except orjson.JSONEncodeError:  # it reads what is nested deeper than it writes
             deep = signals.NOT_JSON(part="data")
             return error_response(400, deep.sentence, deep.code, deep.hint)
-        await run_in_threadpool(desk.send, sent)
+        await slow.ask(desk.send, sent)
         return _accepted(read)
 
     @made.get("")
@@ -100,8 +99,8 @@ def routes(desks: Mapping[str, RequestsService]) -> APIRouter:
 def id_of(key: str, connector: str, user: str, body: bytes, at_ms: int) -> str:
     """Return the id of a request that came with an Idempotency-Key.
 
-    A task takes an id once for ever, and a key belongs to its user, its request and a day: the same key may
-    come again for something else.
+    A task takes an id once for ever, and a key belongs to its user and its request for a day from `at_ms` on,
+    when the first request with it began: the same key may come again later for something else.
     """
     parts = (connector.encode(), user.encode(), body, b"%d" % (at_ms // _DAY_MS))
     digest = hashlib.sha256(b"".join(b"%d:%b" % (len(one), one) for one in parts)).hexdigest()

@@ -13,9 +13,9 @@ written; the board shows when the consumer obeys, some seconds later.
 from typing import Protocol
 
 from fastapi import APIRouter, Request, Response
-from starlette.concurrency import run_in_threadpool
 
 from wrackline.control.runtime.rest.model.answer import Answer
+from wrackline.control.runtime.rest.routes.answer_cache import SlowReads
 from wrackline.schemas.errors import Definite, OperatorNeeded, define
 from wrackline.schemas.kafka.wish_records import TableWish
 from wrackline.schemas.redaction import shown_name
@@ -45,9 +45,10 @@ class TableWishService(Protocol):
 def routes(wishes: TableWishService) -> APIRouter:
     """Make the routes."""
     made = APIRouter(prefix="/connectors/{name}/tables/{table}", default_response_class=Answer)
+    slow = SlowReads()
 
     async def send(request: Request, name: str, table: str, wish: TableWish) -> Response:
-        await run_in_threadpool(wishes.wish_table, name, table, wish, user_of(request))
+        await slow.ask(wishes.wish_table, name, table, wish, user_of(request))
         return Answer({"table": shown_name(table), "wish": wish.value}, 202)
 
     @made.post("/pause", status_code=202)

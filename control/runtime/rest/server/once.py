@@ -4,9 +4,11 @@
 
 In: an application, and what keeps answers.  Out: the same.  It stands behind the hop to a group's
 coordinator, so all requests of a group pass here, and what an earlier coordinator kept is known.  A key
-belongs to its user and to one path.  An answer that changed nothing (400 to 499, 503) is not kept, so the
-request may be corrected and sent again.  A request that was begun and has no answer, because the worker was
-killed, the request failed or its answer could not be kept, is not done again: the operator must look.
+belongs to its user and to one path.  An answer that changed nothing (400 to 499) is not kept, so the request
+may be corrected and sent again.  Behind 503 the request may have got through: the key stays with it, and a
+repeat is done as the same request, which began when the first did.  A request that was begun and has no
+answer, because the worker was killed, the request failed or its answer could not be kept, is not done again:
+the operator must look.  One for existing rows is, because its id is the same and a task takes an id once.
 """
 
 import hashlib
@@ -29,6 +31,7 @@ from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
 from wrackline.control.runtime.rest.model.kept_answers import MOST_BYTES, KeptAnswer, KeptAnswers
 from wrackline.control.runtime.rest.model.sent_settings import MOST
 from wrackline.control.runtime.rest.routes.letter_routes import without_values
+from wrackline.control.runtime.rest.routes.request_routes import BEGUN_MS
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
 
 BAD_KEY = define(
@@ -60,16 +63,18 @@ NOT_KEPT = define(
     "rest.answer_not_kept",
     Transient,
     "the answer to a request with an Idempotency-Key is not kept: {why}",
-    hint="nobody has to act: its sender gets the answer, and a repeat with its key gets rest.key_unknown",
+    hint="nobody has to act: its sender gets the answer, and a repeat with its key gets rest.key_unknown, or"
+    " is sent with the same id if it is for existing rows",
 )
 
 HEADER: Final = "Idempotency-Key"
 AGAIN: Final = "Idempotent-Replayed"
 _REPLAY: Final = "POST /connectors/{name}/letters/replay"
+_BY_ID: Final = "POST /connectors/{name}/requests"  # done once by the task too
 ROUTES: Final = frozenset(
     {
         "POST /connectors",
-        "POST /connectors/{name}/requests",
+        _BY_ID,
         "POST /connectors/{name}/offsets/rewind",
         "POST /v1/contexts/{ns}/drafts/{id}/deploy",
         _REPLAY,
@@ -85,7 +90,8 @@ _STATUS: Final = {
 }
 _STATUS_OF_KEEPING: Final = {NO_COORDINATOR.code: 409}  # then the hop tries again
 _DONE: Final = range(200, 300)
-_CHANGED_NOTHING: Final = (*range(400, 500), 503)
+_CHANGED_NOTHING: Final = range(400, 500)
+_IN_DOUBT: Final = 503
 
 
 def has_key(scope: Scope) -> bool:
@@ -114,9 +120,14 @@ class Once:
             body = await body_of(Request(scope, receive), MOST)
             key, request = _key_of(scope), _digest(scope["query_string"], body)
             found = self._known(key, request)
-            if found is None:
-                await self._do(scope, ReplayedBody(body, receive), send, key, request)
+            if found is None or found.status == _IN_DOUBT or _is_by_id(scope, found):
+                first = KeptAnswer(now_ms(), request, user=_digest(_user_of(scope).encode()))
+                begun = first if found is None else replace(found, status=0)
+                await self._do(scope, ReplayedBody(body, receive), send, key, (found, begun))
                 return
+            if not found.status:
+                when = datetime.fromtimestamp(found.at_ms / 1000, UTC)
+                raise UNKNOWN(when=when.isoformat(timespec="seconds"))
             answer = _again(found)
         except WracklineError as error:
             status = {**_STATUS, **_STATUS_OF_KEEPING}.get(error.code, 503)
@@ -131,29 +142,33 @@ class Once:
         if key in self._under_way:
             under_way = UNDER_WAY()
             raise under_way
-        if found is not None and not found.status:
-            when = datetime.fromtimestamp(found.at_ms / 1000, UTC)
-            raise UNKNOWN(when=when.isoformat(timespec="seconds"))
         return found
 
-    async def _do(self, scope: Scope, receive: Receive, send: Send, key: str, request: str) -> None:
-        """Do it, and keep its answer; only an error of keeping that it begins prevents that it is done."""
+    async def _do(
+        self, scope: Scope, receive: Receive, send: Send, key: str, kept: tuple[KeptAnswer | None, KeptAnswer]
+    ) -> None:
+        """Do it, and keep its answer; only an error of keeping that it begins prevents that it is done.
+
+        `kept` is what was kept of an earlier try, and what is kept now that it begins.
+        """
+        before, begun = kept
         said: list[Message] = []
 
         async def say(message: Message) -> None:
             said.append(message)
 
-        begun = KeptAnswer(now_ms(), request, user=_digest(_user_of(scope).encode()))
         self._under_way.add(key)
         try:
             await run_in_threadpool(self._answers.keep_answer, key, begun)
-            await self._app(scope, receive, say)
+            await self._app({**scope, BEGUN_MS: begun.at_ms}, receive, say)
             status = said[0]["status"]
             try:
                 if status in _DONE:
                     await run_in_threadpool(self._answers.keep_answer, key, _answer_of(scope, said, begun))
                 elif status in _CHANGED_NOTHING:
-                    await run_in_threadpool(self._answers.keep_answer, key, None)
+                    await run_in_threadpool(self._answers.keep_answer, key, before)
+                elif status == _IN_DOUBT:
+                    await run_in_threadpool(self._answers.keep_answer, key, replace(begun, status=status))
             except Exception as exc:  # noqa: BLE001 - it is done, and no repeat of it is: its sender must hear it
                 why = exc.sentence if isinstance(exc, WracklineError) else type(exc).__name__
                 self._tell(NOT_KEPT(why=why))
@@ -161,6 +176,11 @@ class Once:
             self._under_way.discard(key)
         for message in said:
             await send(message)
+
+
+def _is_by_id(scope: Scope, found: KeptAnswer) -> bool:
+    """Whether a request without an answer can be done again, because its task takes its id once."""
+    return not found.status and route_of(scope["method"], scope["path"]) == _BY_ID
 
 
 def _may(scope: Scope) -> bool:
