@@ -41,7 +41,7 @@ def stopped_before_a_row(world: SqlServerWorld) -> Saved:
 def test_each_commit_is_read_from_the_instance_that_has_its_columns(
     world: SqlServerWorld, database: ModelDatabase
 ) -> None:
-    """olake#789: the newer instance was read for commits before its start, or the older one for those behind."""
+    """olake#789: the wrong one of two instances was read, so commits or columns were missing."""
     saved = stopped_before_a_row(world)
     database.add_column("public.orders", "extra", "nvarchar(max) null")
     database.enable_table("public.orders", "orders_2")

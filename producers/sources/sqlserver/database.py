@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from wrackline.producers.contract.assumptions import AssumptionReport
 from wrackline.producers.contract.optional_parts import ServerObject, TableSize
-from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.source_plugin import MarkKind, Surroundings
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.kit.lent_connection import LentConnection
@@ -55,6 +55,7 @@ from wrackline.producers.sources.sqlserver.heartbeat import SqlServerHeartbeat
 from wrackline.producers.sources.sqlserver.log.lsn import ZERO, lsn_text, previous_lsn
 from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition, position_of
 from wrackline.producers.sources.sqlserver.log.range_audit import RangeAudit
+from wrackline.producers.sources.sqlserver.poll.capture_watch import CaptureWatch
 from wrackline.producers.sources.sqlserver.poll.following import Following, follow
 from wrackline.producers.sources.sqlserver.poll.log_fetcher import LogFetcher
 from wrackline.producers.sources.sqlserver.poll.rotator import InstanceRotator
@@ -355,11 +356,24 @@ class SqlServerDatabase:
             self._catalogue_over(session).look,
             NoticeThrottle(self._around.now_ms, self._around.tell),
             self.most_ahead,
+            self._capture_watch(session, edition),
         )
         audit = RangeAudit(self.name, settings.integer("log.audit.interval.ms") / 1000 or float("inf"))
         if counted and start.cut is not None:  # events are numbered, so a commit is read from its beginning
             start = replace(start, lsn=previous_lsn(start.lsn), done=WHOLE, cut=None)
         return RoundReader(session, poll, start, following, audit, self._around.monotonic, rotator)
+
+    def _capture_watch(self, session: TdsSession, edition: SqlServerEdition) -> CaptureWatch:
+        """Watch the agent of this server, unless the changes come from elsewhere."""
+        beat_s = self._settings.integer("heartbeat.interval.ms") / 1000
+        beats = beat_s > 0 and self._mark_settings().kind is MarkKind.SIGNAL
+        here = not edition.azure and not self._server.reads_only
+        return CaptureWatch(
+            self.name,
+            (lambda sql: ask_values(session, sql, "say whether its agent runs")) if here else None,
+            self._around.tell,
+            beat_s if beats else None,
+        )
 
     def _session(self) -> SqlServerReadSession:
         """Connect a reader."""
