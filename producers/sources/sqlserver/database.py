@@ -57,7 +57,8 @@ from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerP
 from wrackline.producers.sources.sqlserver.log.range_audit import RangeAudit
 from wrackline.producers.sources.sqlserver.poll.capture_watch import CaptureWatch
 from wrackline.producers.sources.sqlserver.poll.following import Following, follow
-from wrackline.producers.sources.sqlserver.poll.log_fetcher import LogFetcher
+from wrackline.producers.sources.sqlserver.poll.log_fetcher import LogFetcher, SteadyPace
+from wrackline.producers.sources.sqlserver.poll.news_watch import NewsWatch, PaceByNews
 from wrackline.producers.sources.sqlserver.poll.rotator import InstanceRotator
 from wrackline.producers.sources.sqlserver.poll.round_reader import PollSettings, RoundReader
 from wrackline.producers.sources.sqlserver.resolver import TableResolver
@@ -87,8 +88,16 @@ from wrackline.schemas.tables.table import TableId, TableSchema
 class SqlServerDatabase:
     """A database with valid settings."""
 
-    def __init__(self, settings: Values, around: Surroundings, database: str, most_ahead: int) -> None:
-        """Take also how many bytes of its log may wait, read and not handed out."""
+    def __init__(
+        self,
+        settings: Values,
+        around: Surroundings,
+        database: str,
+        most_ahead: int,
+        news: NewsWatch | None = None,
+    ) -> None:
+        """Take how many bytes of its log may wait, read and not handed out; and what tells of news."""
+        self._news = news
         self._settings, self._around, self.name = settings, around, database
         self.most_ahead = most_ahead
         self._server = SqlServerConnector(settings, database)
@@ -185,7 +194,9 @@ class SqlServerDatabase:
             session, edition, start, following, reads, rotator, counted=labels.counted
         )
         interval_s = self._settings.integer("poll.interval.ms") / 1000
-        fetcher = LogFetcher(reader, session.close, interval_s, self.most_ahead)
+        steady = self._news is None or edition.azure
+        pace = SteadyPace(interval_s) if steady else PaceByNews(self._news, self.name)
+        fetcher = LogFetcher(reader, session.close, pace, self.most_ahead)
         wire = SqlServerLogWire(fetcher, decoder, self._around.monotonic, reader.rotator.confirm)
         return self._opened.keep_stream(PolledStream(wire, FetcherWatch(fetcher), self._around.monotonic))
 

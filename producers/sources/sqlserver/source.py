@@ -17,6 +17,8 @@ from wrackline.producers.kit.database_topics import shared_topics
 from wrackline.producers.sources.sqlserver.chunks.chunks import SqlServerReader
 from wrackline.producers.sources.sqlserver.chunks.marks import SqlServerFence
 from wrackline.producers.sources.sqlserver.database import SqlServerDatabase
+from wrackline.producers.sources.sqlserver.poll.news_watch import NewsWatch
+from wrackline.producers.sources.sqlserver.session.server import SqlServerConnector
 from wrackline.producers.sources.sqlserver.stream import SqlServerStream
 from wrackline.producers.sources.sqlserver.trials import SqlServerTrials
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
@@ -45,6 +47,7 @@ SAME_TOPICS = define(
 )
 _TASK_BYTES: Final = 64 << 20  # that were read ahead, of all databases of a task
 _DATABASE_BYTES: Final = 8 << 20
+_HOME: Final = "master"  # a database that is never away
 
 
 class SqlServerSource:
@@ -56,8 +59,15 @@ class SqlServerSource:
             raise SAME_TOPICS(why=why)
         own = [name for name in names if around.share is None or name in around.share]
         share = min(_DATABASE_BYTES, _TASK_BYTES // max(len(own), 1))
+        connector = SqlServerConnector(settings, _HOME)
+        self._news = NewsWatch(
+            connector.connect, settings.integer("poll.interval.ms") / 1000, around.monotonic
+        )
+        # who asks a secondary is routed by the database, so one connection may not be asked about all
+        news = None if len(own) == 1 or connector.reads_only else self._news
         self._databases = {
-            SourcePartition(server, name): SqlServerDatabase(settings, around, name, share) for name in own
+            SourcePartition(server, name): SqlServerDatabase(settings, around, name, share, news)
+            for name in own
         }
 
     def partitions(self) -> Sequence[SourcePartition]:
@@ -170,6 +180,7 @@ class SqlServerSource:
     def close(self) -> None:
         """End all databases' connections."""
         with ExitStack() as ends:
+            ends.callback(self._news.close)
             for database in self._databases.values():
                 ends.callback(database.close)
 

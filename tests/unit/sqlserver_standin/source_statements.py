@@ -24,6 +24,7 @@ from wrackline.producers.sources.sqlserver.log.change_rows import RowPlace, row_
 from wrackline.producers.sources.sqlserver.log.lsn import Lsn
 from wrackline.producers.sources.sqlserver.log.page_merger import PageRequest
 from wrackline.producers.sources.sqlserver.log.page_sql import ChangeTable
+from wrackline.producers.sources.sqlserver.poll import news_watch
 from wrackline.producers.sources.sqlserver.session import server as server_session
 from wrackline.producers.sources.sqlserver.wire import login
 from wrackline.schemas.events.projection import Plain, Projection
@@ -161,6 +162,8 @@ def server() -> Iterator[str]:
     yield server_session._EDITION
     yield f"{server_session._READS_VERSIONS} SET TRANSACTION ISOLATION LEVEL READ COMMITTED;"
     yield page_sql.SESSION
+    yield news_watch._LOCKS
+    yield page_sql.newest_commits(["shop"] * 60)
     yield database_sql.databases_sql(["shop", "it's"])
     yield database_sql.azure_sql()
     yield from (facts_sql.AGENT, facts_sql.REPLICATED_SIZE)
@@ -256,7 +259,9 @@ WRITERS = {
     "follow/capture_instances.py:unnumbered_sql",
     "log/page_sql.py:SESSION",
     "log/page_sql.py:commits_after",
+    "log/page_sql.py:newest_commits",
     "log/page_sql.py:rows_of_range",
+    "poll/news_watch.py:_LOCKS",
     "session/server.py:_EDITION",
     "session/server.py:_READS_VERSIONS",
     "trials.py:_CLOCK",
