@@ -9,7 +9,9 @@ from tests.fixtures.sqlserver_world import SqlServerWorld
 from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
 from wrackline.control.local.sqlserver_standin.tsql.session import SqlSession
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
+from wrackline.producers.contract.optional_parts import LogSurvey
 from wrackline.producers.contract.source_plugin import LogStream, MarkKind
+from wrackline.producers.sources.sqlserver.chunks import log_end_survey
 from wrackline.producers.sources.sqlserver.connect.server_errors import explain
 from wrackline.producers.sources.sqlserver.poll import news_watch
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
@@ -139,7 +141,7 @@ def test_who_may_not_ask_for_news_is_refused_once(
     """A user who exists in its databases alone."""
     monkeypatch.setattr(news_watch, "AGAIN_S", 0.1)
     world = make(2)
-    world.model.plan("SET LOCK_TIMEOUT 500", ServerError(916, "The server principal is not able to access."))
+    world.model.plan("SET LOCK_TIMEOUT 500", ServerError(916, "The server principal can't enter."))
     streams = opened(world)
     rest(world, streams, 1.0)
     assert sum("SET LOCK_TIMEOUT 500" in one for one in statements) == 1
@@ -165,3 +167,45 @@ def test_the_thread_ends_with_the_last_stream_and_one_database_has_none(make: Ma
     alone = make(1)
     rest(alone, opened(alone), 0.2)
     assert threads() == []
+
+
+def test_the_ends_of_all_logs_are_asked_for_in_one_round_trip(make: Make, statements: list[str]) -> None:
+    world = make()
+    assert isinstance(world.source, LogSurvey)
+    world.source.log_ends()
+    del statements[:]
+    ends = world.source.log_ends()
+    assert len(statements) == 1
+    assert ends.keys() == set(world.source.partitions())
+    assert world.source.log_states() == dict.fromkeys(world.source.partitions())
+
+
+def test_the_end_of_a_database_that_is_away_is_left_out_for_a_while(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_end_survey, "AGAIN_S", 0.2)
+    world = make(3)
+    down, *up = world.source.partitions()
+    assert isinstance(world.source, LogSurvey)
+    world.database(down).state = "RESTORING"
+    assert world.source.log_ends().keys() == set(up)
+    assert world.source.log_ends().keys() == set(up), "and the others are asked for together"
+    world.database(down).state = "ONLINE"
+    threading.Event().wait(0.3)
+    assert world.source.log_ends().keys() == {down, *up}
+
+
+@pytest.mark.parametrize("more", [{}, {"driver.applicationIntent": "ReadOnly"}])
+def test_a_user_of_single_databases_asks_each_for_its_log_s_end(
+    make: Make, statements: list[str], more: dict[str, str]
+) -> None:
+    world = SqlServerWorld(2, MarkKind.FENCE, **more) if more else make(2)
+    try:
+        assert isinstance(world.source, LogSurvey)
+        if not more:
+            world.model.plan("SET XACT_ABORT ON", ServerError(916, "The server principal can't enter."))
+        for _ in range(2):
+            assert world.source.log_ends().keys() == set(world.source.partitions())
+        assert not any("USE [shop1]; BEGIN" in one for one in statements), "a refusal is not repeated"
+    finally:
+        world.close()

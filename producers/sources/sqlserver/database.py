@@ -57,7 +57,7 @@ from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerP
 from wrackline.producers.sources.sqlserver.log.range_audit import RangeAudit
 from wrackline.producers.sources.sqlserver.poll.capture_watch import CaptureWatch
 from wrackline.producers.sources.sqlserver.poll.following import Following, follow
-from wrackline.producers.sources.sqlserver.poll.log_fetcher import LogFetcher, SteadyPace
+from wrackline.producers.sources.sqlserver.poll.log_fetcher import LogFetcher, PollPace, SteadyPace
 from wrackline.producers.sources.sqlserver.poll.news_watch import NewsWatch, PaceByNews
 from wrackline.producers.sources.sqlserver.poll.rotator import InstanceRotator
 from wrackline.producers.sources.sqlserver.poll.round_reader import PollSettings, RoundReader
@@ -67,6 +67,7 @@ from wrackline.producers.sources.sqlserver.session.server import (
     OpenedSession,
     SqlServerConnector,
     SqlServerEdition,
+    as_it_is,
     ask_values,
     database_row,
     edition_of,
@@ -105,7 +106,7 @@ class SqlServerDatabase:
         self._shapes = SqlServerShapes(self._rules, INSTANTS[settings.text("timestamptz.handling.mode")])
         self._filter = TableFilter.of(settings)
         self._selection = Selection(self._catalogued, self._filter, self._signal_table)
-        self._connection = LentConnection(self._server.connect, lambda one: not one.closed, _as_it_is)
+        self._connection = LentConnection(self._server.connect, lambda one: not one.closed, as_it_is)
         self._heartbeat = SqlServerHeartbeat(self._server, settings, self._mark_settings, around.now_ms)
         self._opened = OpenHandles()
 
@@ -194,8 +195,9 @@ class SqlServerDatabase:
             session, edition, start, following, reads, rotator, counted=labels.counted
         )
         interval_s = self._settings.integer("poll.interval.ms") / 1000
-        steady = self._news is None or edition.azure
-        pace = SteadyPace(interval_s) if steady else PaceByNews(self._news, self.name)
+        pace: PollPace = SteadyPace(interval_s)
+        if self._news is not None and not edition.azure:
+            pace = PaceByNews(self._news, self.name)
         fetcher = LogFetcher(reader, session.close, pace, self.most_ahead)
         wire = SqlServerLogWire(fetcher, decoder, self._around.monotonic, reader.rotator.confirm)
         return self._opened.keep_stream(PolledStream(wire, FetcherWatch(fetcher), self._around.monotonic))
@@ -434,13 +436,6 @@ class SqlServerDatabase:
         return SqlServerCatalogue(
             lambda sql: ask_values(session, sql, "describe its tables"), self.name, self._shapes
         )
-
-
-@contextmanager
-def _as_it_is(_: TdsSession, action: str) -> Iterator[None]:
-    """Let errors pass: the session's are ours already."""
-    del action
-    yield
 
 
 def _is_fresh(saved: Saved) -> bool:

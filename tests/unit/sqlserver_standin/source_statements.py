@@ -12,7 +12,7 @@ from wrackline.producers.contract.row_chunks import Bound, ChunkRequest
 from wrackline.producers.sources.sqlserver import trials
 from wrackline.producers.sources.sqlserver.assume import assumption_sql
 from wrackline.producers.sources.sqlserver.check import check_rules, facts_sql, grants
-from wrackline.producers.sources.sqlserver.chunks import chunk_sql, marks, whole
+from wrackline.producers.sources.sqlserver.chunks import chunk_sql, log_end_survey, marks, whole
 from wrackline.producers.sources.sqlserver.chunks.key_values import SqlServerKeyColumn
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier, table_name
 from wrackline.producers.sources.sqlserver.discover import database_sql, table_sql
@@ -169,6 +169,7 @@ def server() -> Iterator[str]:
     yield from (facts_sql.AGENT, facts_sql.REPLICATED_SIZE)
     yield grants.rights_sql(rights())
     yield marks.FENCE_SQL
+    yield log_end_survey.ends_sql(["shop", "master"])
     yield trials._CLOCK
     yield trials._LOCKS_SHORTLY
     for delete in (True, False):
@@ -240,6 +241,7 @@ WRITERS = {
     "check/grants.py:_place_right",
     "check/grants.py:needed_rights",
     "check/grants.py:rights_sql",
+    "chunks/log_end_survey.py:ends_sql",
     "chunks/marks.py:FENCE_SQL",
     "chunks/marks.py:signal_sql",
     "chunks/whole.py:_LOCK",

@@ -74,7 +74,7 @@ class NewsWatch:
                 try:
                     if session is None or session.closed:
                         session = self._connected()
-                    self._take(self._asked(session))
+                    self._take(self._answers(session))
                 except WracklineError as error:
                     if session is None and isinstance(error, OperatorNeeded):
                         return  # each refusal is a line in the server's log
@@ -103,7 +103,7 @@ class NewsWatch:
                 self._thread = None
             return over
 
-    def _asked(self, session: TdsSession) -> Mapping[str, Any]:
+    def _answers(self, session: TdsSession) -> Mapping[str, Any]:
         """Ask all that are not known to be away; if one fails all, ask each, and note those that do."""
         now = self._clock()
         with self._lock:

@@ -82,8 +82,8 @@ def test_a_place_inside_a_commit_that_lacks_a_part_is_refused(part: str) -> None
     """SDC-12269, seatunnel#11410: an offset that had the LSN alone began at a wrong row."""
     saved = CUT.saved()
     cut = dict(saved["cut"])  # type: ignore[arg-type]
-    assert position_of(saved | {"cut": cut}) == CUT
+    assert position_of({**saved, "cut": cut}) == CUT
     del cut[part]
     with pytest.raises(Definite) as caught:
-        position_of(saved | {"cut": cut})
+        position_of({**saved, "cut": cut})
     assert caught.value.code == "sqlserver.position_unreadable"
