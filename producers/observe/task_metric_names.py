@@ -136,6 +136,9 @@ METRICS = (
     KEPT,
 )
 
+# the label `plugin`, where the name of Debezium's beans is not its connector's: debezium.sql_server
+PLUGINS = {"sqlserver": "sql_server"}
+
 ALIASES = (
     Alias("Connected", "1 while the log is read."),
     Alias("MilliSecondsBehindSource", "As wrackline_lag_milliseconds; -1 before the first event."),

@@ -84,7 +84,8 @@ class TaskMeasures:
         monotonic: Callable[[], float],
         now_ms: Callable[[], int],
     ) -> None:
-        self._task, self._plugin, self._most_queued = task, plugin, most_queued
+        self._task, self._most_queued = task, most_queued
+        self._plugin = names.PLUGINS.get(plugin, plugin)
         self._monotonic, self._now_ms = monotonic, now_ms
         self._figures = {partition: PartitionFigures() for partition in partitions}
         self._commits = Histogram(BOUNDS)

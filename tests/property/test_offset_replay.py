@@ -9,13 +9,16 @@ from wrackline.schemas.kafka.offsets_records import (
     Offset,
     OffsetsRecord,
     RecordPlace,
+    SavedTableState,
+    TableKey,
     begin_key,
     canonical_json,
     encode,
     parse,
     position_key,
+    table_key,
 )
-from wrackline.schemas.tables.table import SourcePartition
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 DATABASES = ["a", "b", "c"]
 
@@ -72,3 +75,20 @@ def test_the_last_whole_record_of_each_partition_is_where_it_resumes(
         assert state.resume("c", partition) == (mine[-1] if mine else None)
     ends_in_a_begin = bool(read) and isinstance(read[-1].value, BeginRecord)
     assert bool(state.findings) == ends_in_a_begin
+
+
+@given(st.integers(1, 9), st.data())
+def test_a_table_s_state_stays_however_many_positions_come_behind_it(more: int, data: st.DataObject) -> None:
+    """DBZ-9533: offsets that were written while rows were read lacked the read's state."""
+    partition, table = SourcePartition("s", "a"), TableId("a", "public", "orders")
+    state = SavedTableState(1, canonical_json({"status": "reading", "after": "7"}))
+    written = [(table_key("c", partition, table), encode(state))]
+    for n in range(1, more + 1):
+        previous = canonical_json({"p": n - 1}) if n > 1 else None
+        written.append((begin_key("t-0"), encode(BeginRecord(1, n))))
+        position = Offset(1, n, canonical_json({"p": n}), previous, 1, 1)
+        written.append((position_key("c", partition), encode(position)))
+    records = [parse(RecordPlace("o", 0, at), *record) for at, record in enumerate(written)]
+    kept = replay(compacted(records, data.draw(st.integers(0, len(records)))))
+    assert kept.tables == {TableKey("c", partition, table): state}
+    assert kept.findings == ()

@@ -104,7 +104,10 @@ def test_a_statement_that_moves_all_keys_loses_none(make: Make) -> None:
 def test_a_resume_behind_any_row_of_a_statement_has_the_rest_byte_for_byte(
     make: Make, monkeypatch: pytest.MonkeyPatch, counted: str
 ) -> None:
-    """DBZ-1090, DBZ-1128, DBZ-1483, redpanda#4677, seatunnel#11410: the tail was lost, or came twice."""
+    """The tail was lost, or came twice.
+
+    DBZ-1090, DBZ-1128, DBZ-1152, DBZ-1483, redpanda#4677, seatunnel#11410.
+    """
     monkeypatch.setattr(SqlServerWorld, "most_batch_bytes", 1)  # each change ends a batch
     world = make(**{"provide.transaction.metadata": counted})
     stream = open_stream(world, first(world))
@@ -225,7 +228,7 @@ def test_a_commit_has_its_moment_in_any_zone(make: Make, hours: int) -> None:
 
 
 def test_a_cleanup_that_overtook_the_reader_is_loud(make: Make) -> None:
-    """Error 313, T-Q01: a direct SELECT silently returns less."""
+    """Error 313, T-Q01, pathway#218: a direct SELECT silently returns less."""
     world = make()
     stream, database = open_stream(world, first(world)), world.database(first(world))
     place = places(read(world, stream, world.commit(first(world), row("a", 1))))[-1]

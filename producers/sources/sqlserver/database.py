@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from wrackline.producers.contract.assumptions import AssumptionReport
 from wrackline.producers.contract.optional_parts import ServerObject, TableSize
-from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.source_plugin import MarkKind, Surroundings
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.kit.lent_connection import LentConnection
@@ -55,8 +55,10 @@ from wrackline.producers.sources.sqlserver.heartbeat import SqlServerHeartbeat
 from wrackline.producers.sources.sqlserver.log.lsn import ZERO, lsn_text, previous_lsn
 from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition, position_of
 from wrackline.producers.sources.sqlserver.log.range_audit import RangeAudit
+from wrackline.producers.sources.sqlserver.poll.capture_watch import CaptureWatch
 from wrackline.producers.sources.sqlserver.poll.following import Following, follow
-from wrackline.producers.sources.sqlserver.poll.log_fetcher import LogFetcher
+from wrackline.producers.sources.sqlserver.poll.log_fetcher import LogFetcher, PollPace, SteadyPace
+from wrackline.producers.sources.sqlserver.poll.news_watch import NewsWatch, PaceByNews
 from wrackline.producers.sources.sqlserver.poll.rotator import InstanceRotator
 from wrackline.producers.sources.sqlserver.poll.round_reader import PollSettings, RoundReader
 from wrackline.producers.sources.sqlserver.resolver import TableResolver
@@ -65,6 +67,7 @@ from wrackline.producers.sources.sqlserver.session.server import (
     OpenedSession,
     SqlServerConnector,
     SqlServerEdition,
+    as_it_is,
     ask_values,
     database_row,
     edition_of,
@@ -86,8 +89,16 @@ from wrackline.schemas.tables.table import TableId, TableSchema
 class SqlServerDatabase:
     """A database with valid settings."""
 
-    def __init__(self, settings: Values, around: Surroundings, database: str, most_ahead: int) -> None:
-        """Take also how many bytes of its log may wait, read and not handed out."""
+    def __init__(
+        self,
+        settings: Values,
+        around: Surroundings,
+        database: str,
+        most_ahead: int,
+        news: NewsWatch | None = None,
+    ) -> None:
+        """Take how many bytes of its log may wait, read and not handed out; and what tells of news."""
+        self._news = news
         self._settings, self._around, self.name = settings, around, database
         self.most_ahead = most_ahead
         self._server = SqlServerConnector(settings, database)
@@ -95,7 +106,7 @@ class SqlServerDatabase:
         self._shapes = SqlServerShapes(self._rules, INSTANTS[settings.text("timestamptz.handling.mode")])
         self._filter = TableFilter.of(settings)
         self._selection = Selection(self._catalogued, self._filter, self._signal_table)
-        self._connection = LentConnection(self._server.connect, lambda one: not one.closed, _as_it_is)
+        self._connection = LentConnection(self._server.connect, lambda one: not one.closed, as_it_is)
         self._heartbeat = SqlServerHeartbeat(self._server, settings, self._mark_settings, around.now_ms)
         self._opened = OpenHandles()
 
@@ -184,7 +195,10 @@ class SqlServerDatabase:
             session, edition, start, following, reads, rotator, counted=labels.counted
         )
         interval_s = self._settings.integer("poll.interval.ms") / 1000
-        fetcher = LogFetcher(reader, session.close, interval_s, self.most_ahead)
+        pace: PollPace = SteadyPace(interval_s)
+        if self._news is not None and not edition.azure:
+            pace = PaceByNews(self._news, self.name)
+        fetcher = LogFetcher(reader, session.close, pace, self.most_ahead)
         wire = SqlServerLogWire(fetcher, decoder, self._around.monotonic, reader.rotator.confirm)
         return self._opened.keep_stream(PolledStream(wire, FetcherWatch(fetcher), self._around.monotonic))
 
@@ -355,11 +369,24 @@ class SqlServerDatabase:
             self._catalogue_over(session).look,
             NoticeThrottle(self._around.now_ms, self._around.tell),
             self.most_ahead,
+            self._capture_watch(session, edition),
         )
         audit = RangeAudit(self.name, settings.integer("log.audit.interval.ms") / 1000 or float("inf"))
         if counted and start.cut is not None:  # events are numbered, so a commit is read from its beginning
             start = replace(start, lsn=previous_lsn(start.lsn), done=WHOLE, cut=None)
         return RoundReader(session, poll, start, following, audit, self._around.monotonic, rotator)
+
+    def _capture_watch(self, session: TdsSession, edition: SqlServerEdition) -> CaptureWatch:
+        """Watch the agent of this server, unless the changes come from elsewhere."""
+        beat_s = self._settings.integer("heartbeat.interval.ms") / 1000
+        beats = beat_s > 0 and self._mark_settings().kind is MarkKind.SIGNAL
+        here = not edition.azure and not self._server.reads_only
+        return CaptureWatch(
+            self.name,
+            (lambda sql: ask_values(session, sql, "say whether its agent runs")) if here else None,
+            self._around.tell,
+            beat_s if beats else None,
+        )
 
     def _session(self) -> SqlServerReadSession:
         """Connect a reader."""
@@ -409,13 +436,6 @@ class SqlServerDatabase:
         return SqlServerCatalogue(
             lambda sql: ask_values(session, sql, "describe its tables"), self.name, self._shapes
         )
-
-
-@contextmanager
-def _as_it_is(_: TdsSession, action: str) -> Iterator[None]:
-    """Let errors pass: the session's are ours already."""
-    del action
-    yield
 
 
 def _is_fresh(saved: Saved) -> bool:

@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -187,3 +188,25 @@ def test_an_assessment_tries_each_database_and_leaves_nothing(pipeline: Pipeline
         assert pipeline.execute(database, "SELECT id FROM dbo.signals;") == []
     listed = AdminClient({"bootstrap.servers": pipeline.kafka.bootstrap}).list_topics(timeout=30).topics
     assert not [topic for topic in listed if pipeline.prefix in topic]
+
+
+def test_a_stopped_agent_is_shown_by_status_and_nothing_is_lost(pipeline: Pipeline) -> None:
+    """T-Q05, with the jobs of both databases; each is an error of its database."""
+
+    def status() -> str:
+        return run_command(["status", str(pipeline.file)], env=pipeline.around).stdout
+
+    running = pipeline.run()
+    for database in ("shop", "stock"):
+        wait_until(lambda: pipeline.is_copied(database))  # noqa: B023 - at once
+    pipeline.model.run_agent(runs=False)
+    for database in ("shop", "stock"):
+        pipeline.execute(database, "UPDATE dbo.orders SET amount = amount + 1 WHERE id < 9;")
+    began = time.monotonic()
+    wait_until(lambda: status().count("sqlserver.agent_stands") >= 2)
+    assert time.monotonic() - began < 60
+    assert not pipeline.is_copied("shop")
+    pipeline.model.run_agent(runs=True)
+    for database in ("shop", "stock"):
+        wait_until(lambda: pipeline.is_copied(database))  # noqa: B023 - at once
+    assert running.stop() == Exit.OK

@@ -248,3 +248,18 @@ def test_a_database_that_is_opened_again_claims_nothing_of_the_log_before(clock:
     assert through.at_ms is None
     publish(6)
     assert through.at_ms == 2_000
+
+
+@pytest.mark.parametrize(("kind", "plugin"), [("postgres", "postgres"), ("sqlserver", "sql_server")])
+def test_debezium_s_names_have_the_labels_of_its_beans(kind: str, plugin: str) -> None:
+    """As `debezium.sql_server:type=connector-metrics,server=,task=,context=,database=` is exported."""
+    measures = TaskMeasures(2, kind, [PARTITION], 1, monotonic=lambda: 0.0, now_ms=lambda: 0)
+    lines = exposition.text(measures.families()).splitlines()
+    (shown,) = [line for line in lines if line.startswith("debezium_metrics_Connected{")]
+    assert dict(re.findall(r'(\w+)="([^"]*)"', shown)) == {
+        "plugin": plugin,
+        "name": "shop1",
+        "task": "2",
+        "database": "shop",
+        "context": "streaming",
+    }

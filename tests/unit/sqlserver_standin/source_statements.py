@@ -12,7 +12,7 @@ from wrackline.producers.contract.row_chunks import Bound, ChunkRequest
 from wrackline.producers.sources.sqlserver import trials
 from wrackline.producers.sources.sqlserver.assume import assumption_sql
 from wrackline.producers.sources.sqlserver.check import check_rules, facts_sql, grants
-from wrackline.producers.sources.sqlserver.chunks import chunk_sql, marks, whole
+from wrackline.producers.sources.sqlserver.chunks import chunk_sql, log_end_survey, marks, whole
 from wrackline.producers.sources.sqlserver.chunks.key_values import SqlServerKeyColumn
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier, table_name
 from wrackline.producers.sources.sqlserver.discover import database_sql, table_sql
@@ -24,6 +24,7 @@ from wrackline.producers.sources.sqlserver.log.change_rows import RowPlace, row_
 from wrackline.producers.sources.sqlserver.log.lsn import Lsn
 from wrackline.producers.sources.sqlserver.log.page_merger import PageRequest
 from wrackline.producers.sources.sqlserver.log.page_sql import ChangeTable
+from wrackline.producers.sources.sqlserver.poll import news_watch
 from wrackline.producers.sources.sqlserver.session import server as server_session
 from wrackline.producers.sources.sqlserver.wire import login
 from wrackline.schemas.events.projection import Plain, Projection
@@ -161,11 +162,14 @@ def server() -> Iterator[str]:
     yield server_session._EDITION
     yield f"{server_session._READS_VERSIONS} SET TRANSACTION ISOLATION LEVEL READ COMMITTED;"
     yield page_sql.SESSION
+    yield news_watch._LOCKS
+    yield page_sql.newest_commits(["shop"] * 60)
     yield database_sql.databases_sql(["shop", "it's"])
     yield database_sql.azure_sql()
     yield from (facts_sql.AGENT, facts_sql.REPLICATED_SIZE)
     yield grants.rights_sql(rights())
     yield marks.FENCE_SQL
+    yield log_end_survey.ends_sql(["shop", "master"])
     yield trials._CLOCK
     yield trials._LOCKS_SHORTLY
     for delete in (True, False):
@@ -237,6 +241,7 @@ WRITERS = {
     "check/grants.py:_place_right",
     "check/grants.py:needed_rights",
     "check/grants.py:rights_sql",
+    "chunks/log_end_survey.py:ends_sql",
     "chunks/marks.py:FENCE_SQL",
     "chunks/marks.py:signal_sql",
     "chunks/whole.py:_LOCK",
@@ -256,7 +261,9 @@ WRITERS = {
     "follow/capture_instances.py:unnumbered_sql",
     "log/page_sql.py:SESSION",
     "log/page_sql.py:commits_after",
+    "log/page_sql.py:newest_commits",
     "log/page_sql.py:rows_of_range",
+    "poll/news_watch.py:_LOCKS",
     "session/server.py:_EDITION",
     "session/server.py:_READS_VERSIONS",
     "trials.py:_CLOCK",

@@ -194,7 +194,7 @@ class CaptureJob:
     mapping: list[MappingRow] = field(default_factory=list)
     ddl: list[DdlRow] = field(default_factory=list)
     runs: bool = True
-    """Whether the agent is started; a scan of a job that is not does nothing."""
+    """Whether the job is started; a scan of a job that is not does nothing."""
     behind: int = 0
     """How many of the newest transactions a scan leaves in the log."""
     limits: JobLimits = _DEFAULTS
@@ -208,6 +208,10 @@ class CaptureJob:
     def start(self) -> None:
         """Start the job, with what it is configured to."""
         self.runs, self.limits = True, self.configured
+
+    def stop(self) -> None:
+        """Stop the job; what it has not read stays in the log."""
+        self.runs = False
 
     def scan(self, most: int | None = None, late: Collection[str] = ()) -> int:
         """Read the log's next transactions, return how many had rows; rows of `late` come a scan later."""

@@ -216,8 +216,7 @@ def _scan_sessions(asker: Asker) -> Iterator[Cells]:
 
 
 def _services(asker: Asker) -> Iterator[Cells]:
-    runs = all(one.cdc is None or one.cdc.runs for one in asker.server.databases.values())
-    status = (4, "Running") if runs else (1, "Stopped")
+    status = (4, "Running") if asker.server.agent_runs else (1, "Stopped")
     yield ("SQL Server (STANDIN)", 2, "Automatic", 4, "Running")
     yield ("SQL Server Agent (STANDIN)", 2, "Automatic", *status)
 
@@ -278,7 +277,9 @@ _ROWS: Mapping[str, _Rows] = MappingProxyType(
     }
 )
 STATE_VIEWS = frozenset({"sys.dm_cdc_log_scan_sessions"})
-SERVER_STATE_VIEWS = frozenset({"sys.dm_tran_database_transactions", "sys.dm_tran_current_transaction"})
+SERVER_STATE_VIEWS = frozenset(
+    {"sys.dm_tran_database_transactions", "sys.dm_tran_current_transaction", "sys.dm_server_services"}
+)
 
 
 def system_source(name: str, asker: Asker) -> RowSource:

@@ -66,6 +66,8 @@ class ModelServer:
     tokens: dict[str, tuple[str, dt.datetime]] = field(default_factory=dict, repr=False)
     """Whom a token is for, and when it expires."""
     databases: dict[str, ModelDatabase] = field(default_factory=dict)
+    agent_runs: bool = True
+    """Whether SQL Server Agent is started."""
     replica: uuid.UUID = _REPLICA
     """The replica of availability groups that this server is."""
     faults: list[PlannedFault] = field(default_factory=list)
@@ -93,6 +95,14 @@ class ModelServer:
         self.passwords[user.lower()] = password
         if administrator:
             self.administrators.add(user.lower())
+
+    def run_agent(self, *, runs: bool) -> None:
+        """Start or stop SQL Server Agent, and the capture jobs with it."""
+        with self.lock:
+            self.agent_runs = runs
+            for one in self.databases.values():
+                if one.cdc is not None:
+                    one.cdc.start() if runs else one.cdc.stop()
 
     def issue_token(self, token: str, user: str, *, seconds: float = 3600) -> None:
         """Take a token as an identity provider's, for a user with a log-in."""

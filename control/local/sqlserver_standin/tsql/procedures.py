@@ -136,7 +136,7 @@ def _start_job(_session: "SqlSession", database: ModelDatabase, _named: _Named) 
 
 
 def _stop_job(_session: "SqlSession", database: ModelDatabase, _named: _Named) -> Sequence[Any]:
-    database.job().runs = False
+    database.job().stop()
     return ()
 
 

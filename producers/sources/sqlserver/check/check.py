@@ -115,7 +115,7 @@ class SqlServerLook:
 
 
 def _server_findings(look: SqlServerLook) -> Iterator[Finding]:
-    agent = look.first(facts_sql.AGENT)
+    agent = () if look.server.reads_only else look.first(facts_sql.AGENT)  # a secondary captures nothing
     size = look.first(facts_sql.REPLICATED_SIZE)
     facts = SqlServerFacts(
         look.edition.version,

@@ -7,4 +7,5 @@ chunks      chunks of rows in the order of a key
 whole       all rows of a table without a key
 slicing     rows into slices (compiled)
 marks       marks by a row and by a savepoint's place
+log_end_survey  where the logs of several databases end
 """

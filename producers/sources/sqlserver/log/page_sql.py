@@ -24,6 +24,7 @@ SESSION: Final = (
 )
 _ZONED: Final = "tran_end_time AT TIME ZONE CURRENT_TIMEZONE_ID()"
 _OFFSET: Final = "TODATETIMEOFFSET(tran_end_time, DATEPART(TZOFFSET, SYSDATETIMEOFFSET()))"
+_IN_ONE: Final = 50  # databases in one statement
 _ORDER: Final = ("__$start_lsn", "__$command_id", "__$seqval", "__$operation")
 
 
@@ -50,6 +51,17 @@ def commits_after(
         f" FROM {system_name(database, 'cdc.lsn_time_mapping')}"
         f" WHERE start_lsn {sign} {binary_literal(lsn)} ORDER BY start_lsn;"
     )
+
+
+def newest_commits(databases: Sequence[str]) -> str:
+    """Select the newest commit of each database that is not locked, with the database's place in the list."""
+    selects = [
+        f"SELECT {number}, (SELECT MAX(start_lsn) FROM"  # noqa: S608 - a quoted name
+        f" {system_name(database, 'cdc.lsn_time_mapping')} WITH (READPAST))"
+        for number, database in enumerate(databases)
+    ]
+    several = [selects[at : at + _IN_ONE] for at in range(0, len(selects), _IN_ONE)]
+    return "\n".join(" UNION ALL ".join(some) + ";" for some in several)
 
 
 def page(database: str | None, request: PageRequest, change_table: ChangeTable) -> str:

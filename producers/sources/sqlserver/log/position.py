@@ -162,7 +162,9 @@ def _commit(saved: Saved) -> Lsn:
 def _cut(saved: Json) -> tuple[RowPlace, int, int]:
     if not isinstance(saved, Mapping):
         raise _PlaceFormError("cut is not an object")
-    command = None if saved.get("command") is None else _number(saved, "command")
+    if "command" not in saved:  # null is a place of its own
+        raise _PlaceFormError("command is missing")
+    command = None if saved["command"] is None else _number(saved, "command")
     place = RowPlace(command, _lsn(saved, "seqval"), _number(saved, "object"), _number(saved, "operation"))
     done = _number(saved, "ordinal")
     if not 1 <= done <= ORDINAL_MAX:

@@ -26,19 +26,51 @@ class PieceReader(Protocol):
         ...
 
 
+class PollPace(Protocol):
+    """How long a database without news rests."""
+
+    def begin(self, hear: Callable[[], None]) -> None:
+        """Take what is called when something may be new."""
+        ...
+
+    def rest_s(self) -> float:
+        """Return the time to the next poll."""
+        ...
+
+    def end(self, hear: Callable[[], None]) -> None:
+        """Call it no more."""
+        ...
+
+
+class SteadyPace:
+    """Nobody tells of news."""
+
+    def __init__(self, interval_s: float) -> None:
+        self._interval = interval_s
+
+    def begin(self, hear: Callable[[], None]) -> None:
+        """Do nothing."""
+
+    def rest_s(self) -> float:
+        """Return the time to the next poll."""
+        return self._interval
+
+    def end(self, hear: Callable[[], None]) -> None:
+        """Do nothing."""
+
+
 class LogFetcher:
     """One database's thread."""
 
-    def __init__(
-        self, reader: PieceReader, end: Callable[[], None], interval_s: float, most_bytes: int
-    ) -> None:
+    def __init__(self, reader: PieceReader, end: Callable[[], None], pace: PollPace, most_bytes: int) -> None:
         """Take `end`, which cuts a round trip that is under way; `most_bytes` may wait."""
-        self._reader, self._end, self._interval, self._most_bytes = reader, end, interval_s, most_bytes
+        self._reader, self._end, self._pace, self._most_bytes = reader, end, pace, most_bytes
         self._lock = Condition()
         self._pieces: deque[LogPiece] = deque()
         self._size = 0
         self._failed: Exception | None = None
         self._stopped, self._question = False, True  # the place is reported at the beginning
+        self._news = False
         self._thread: Thread | None = None
         self._ready: Callable[[], None] = lambda: None
 
@@ -66,6 +98,12 @@ class LogFetcher:
             self._question = True
             self._lock.notify_all()
 
+    def hear(self) -> None:
+        """Poll now, because something may be new."""
+        with self._lock:
+            self._news = True
+            self._lock.notify_all()
+
     def stop(self) -> None:
         """Let it end, without waiting."""
         with self._lock:
@@ -81,8 +119,10 @@ class LogFetcher:
 
     def _run(self) -> None:
         known: object = None
+        self._pace.begin(self.hear)
         try:
             while not self._stopped:
+                self._news = False  # before the poll: what comes meanwhile is polled for again
                 question, self._question = self._question, False
                 piece = self._reader.read()
                 if piece.parts or piece.lost or question or piece.following is not known:
@@ -92,6 +132,7 @@ class LogFetcher:
         except Exception as error:  # noqa: BLE001 - the stream's thread raises it
             self._fail(error)
         finally:
+            self._pace.end(self.hear)
             self._end()
 
     def _fail(self, error: Exception) -> None:
@@ -112,4 +153,6 @@ class LogFetcher:
     def _rest(self, piece: LogPiece) -> None:
         if piece.quiet:
             with self._lock:
-                self._lock.wait_for(lambda: self._stopped or self._question, self._interval)
+                self._lock.wait_for(
+                    lambda: self._stopped or self._question or self._news, self._pace.rest_s()
+                )

@@ -30,6 +30,7 @@ from wrackline.producers.sources.sqlserver.log.page_merger import (
 )
 from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition
 from wrackline.producers.sources.sqlserver.log.range_audit import CountedRange, RangeAudit
+from wrackline.producers.sources.sqlserver.poll.capture_watch import CaptureWatch
 from wrackline.producers.sources.sqlserver.poll.following import Following, follow
 from wrackline.producers.sources.sqlserver.poll.rotator import InstanceRotator
 from wrackline.producers.sources.sqlserver.rows.answers import TableAnswer, python_rows
@@ -86,6 +87,7 @@ class PollSettings:
     look: Callable[[], CatalogueLook]
     notices: NoticeThrottle
     most_bytes: int  # of the pages of all tables
+    watch: CaptureWatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +153,12 @@ class RoundReader:
         parts = () if merger is None else self._merged(merger, wanted, pages)
         size = sum(len(change[4] or b"") + len(change[5] or b"") for one in parts for change in one.changes)
         quiet = self._merger is None and not self._next
+        if self._next:
+            self._settings.watch.heard(self._clock())
         if quiet:
             self.rotator.rotate(self._following.tables)
+            if not parts:  # else they would not go out
+                self._settings.watch.look(self._clock())
         return LogPiece(self._following, parts, dict(self._types), self._at.ddl, size=size, quiet=quiet)
 
     def _answers(self, sql: str, wanted: Sequence[PageRequest]) -> tuple[list[ReadPage], list[TdsAnswer]]:

@@ -189,7 +189,7 @@ def test_a_range_that_ends_before_it_begins_is_not_read() -> None:
 @settings(max_examples=20, deadline=None)
 @given(seed=SEEDS)
 def test_a_quiet_log_still_moves(seed: int) -> None:
-    """DBZ-2582, flink-cdc #2853: a row without a transaction is handed out as a place without changes."""
+    """DBZ-2582, flink-cdc#2853: a row without a transaction is handed out as a place without changes."""
     server = history(Random(seed))
     parts, _ = read(server)
     quiet = [part for part in parts if part.commit.quiet]

@@ -123,3 +123,12 @@ def test_a_position_inside_a_commit_asks_for_its_rest() -> None:
         None, PageRequest(7, SqlServerPosition(1, lsn(5)).behind, lsn(9), 4), ChangeTable(7, "x", ())
     )
     assert "WHERE __$start_lsn >= 0x00000000000000000006 AND" in whole
+
+
+def test_the_news_of_many_databases_are_one_batch_of_statements_that_a_server_can_plan() -> None:
+    lines = page_sql.newest_commits([f"a]{number}" for number in range(120)]).splitlines()
+    assert [line.count("SELECT MAX(start_lsn) FROM [a]]") for line in lines] == [50, 50, 20]
+    assert lines[2].startswith(
+        "SELECT 100, (SELECT MAX(start_lsn) FROM [a]]100].cdc.lsn_time_mapping WITH (READPAST))"
+    )
+    assert all(line.endswith(";") for line in lines)

@@ -165,7 +165,7 @@ def test_places_inside_a_commit_are_before_its_end() -> None:
         ({"epoch": -1}, "epoch is not a whole number"),
         ({"epoch": True}, "epoch is not a whole number"),
         ({"cut": 7}, "cut is not an object"),
-        ({"cut": {}}, "seqval is not text"),
+        ({"cut": {}}, "command is missing"),
         ({"cut": {"command": "1"}}, "command is not a whole number"),
         ({"ordinal": 0}, "ordinal is not the number of a change"),
         ({"ordinal": 2**32}, "ordinal is not the number of a change"),
