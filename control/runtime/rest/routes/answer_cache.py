@@ -54,12 +54,13 @@ class _Question:
 class SlowReads:
     """Threads that may wait."""
 
-    def __init__(self) -> None:
-        self._limiter, self._callers = CapacityLimiter(AT_ONCE), 0
+    def __init__(self, waiting: int = _WAITING) -> None:
+        """Take how many callers may wait for a thread."""
+        self._limiter, self._callers, self._most = CapacityLimiter(AT_ONCE), 0, AT_ONCE + waiting
 
     async def ask(self, question: Callable[..., T], *of: object) -> T:
         """Return the answer; refuse the question while too many wait for a thread."""
-        if self._callers >= AT_ONCE + _WAITING:
+        if self._callers >= self._most:
             raise _busy()
         self._callers += 1
         try:

@@ -32,6 +32,7 @@ NO_REQUEST = define(
     hint="one that was just sent is known once the pipeline's task has taken it up: ask again",
 )
 
+_SENDS: Final = 64  # requests that may wait for Kafka: a script sends one for each of its tables at once
 BEGUN_MS: Final = "wrackline.begun_ms"  # in a scope: when the first request with its key began
 _DAY_MS: Final = 86_400_000
 _DIGITS: Final = 16  # of the digest in an id
@@ -52,7 +53,7 @@ class RequestsService(Protocol):
 def routes(desks: Mapping[str, RequestsService]) -> APIRouter:
     """Make the routes."""
     made = APIRouter(prefix="/connectors/{name}/requests", default_response_class=Answer)
-    slow = SlowReads()
+    slow, sends = SlowReads(), SlowReads(_SENDS)
 
     def desk_of(name: str) -> RequestsService:
         if name not in desks:
@@ -76,7 +77,7 @@ def routes(desks: Mapping[str, RequestsService]) -> APIRouter:
         except orjson.JSONEncodeError:  # it reads what is nested deeper than it writes
             deep = signals.NOT_JSON(part="data")
             return error_response(400, deep.sentence, deep.code, deep.hint)
-        await slow.ask(desk.send, sent)
+        await sends.ask(desk.send, sent)
         return _accepted(read)
 
     @made.get("")
