@@ -133,6 +133,8 @@ def polls(database: str | None, low: Lsn, high: Lsn, table: int) -> Iterator[str
     yield page_sql.poll(database, requests, [numbered], low)
     yield page_sql.poll(database, requests[:2], [numbered._replace(numbered=False)], low)
     yield page_sql.rows_of_range(database, "dbo_Order Details", low, high)
+    yield page_sql.names_now()
+    yield page_sql.names_now(1000017)
     yield database_sql.log_bounds_sql(database, low)
     yield capture_instances.instances_sql(database)
     yield capture_instances.columns_sql(database)
@@ -161,6 +163,7 @@ def server() -> Iterator[str]:
     yield server_session._EDITION
     yield f"{server_session._READS_VERSIONS} SET TRANSACTION ISOLATION LEVEL READ COMMITTED;"
     yield page_sql.SESSION
+    yield page_sql.LOCK_TIMEOUT
     yield database_sql.databases_sql(["shop", "it's"])
     yield database_sql.azure_sql()
     yield from (facts_sql.AGENT, facts_sql.REPLICATED_SIZE)
@@ -254,8 +257,10 @@ WRITERS = {
     "follow/capture_instances.py:enable_sql",
     "follow/capture_instances.py:instances_sql",
     "follow/capture_instances.py:unnumbered_sql",
+    "log/page_sql.py:LOCK_TIMEOUT",
     "log/page_sql.py:SESSION",
     "log/page_sql.py:commits_after",
+    "log/page_sql.py:names_now",
     "log/page_sql.py:rows_of_range",
     "session/server.py:_EDITION",
     "session/server.py:_READS_VERSIONS",
