@@ -159,6 +159,7 @@ def described(object_id: int) -> Iterator[str]:
 def server() -> Iterator[str]:
     """Write what is asked of the server before a log is read, and what a preflight asks."""
     yield login._FIRST
+    yield login._EDITION
     yield f"USE {identifier('master')};"
     yield server_session._EDITION
     yield f"{server_session._READS_VERSIONS} SET TRANSACTION ISOLATION LEVEL READ COMMITTED;"
@@ -267,8 +268,8 @@ WRITERS = {
     "trials.py:_CLOCK",
     "trials.py:_LOCKS_SHORTLY",
     "trials.py:_RAISE",
+    "wire/login.py:_EDITION",
     "wire/login.py:_FIRST",
-    "wire/login.py:connect",
     *PARTS,
 }
 
