@@ -62,6 +62,19 @@ def test_the_first_statement_takes_the_limit_off_long_values(model: ModelServer)
         assert first == "SET TEXTSIZE 2147483647;"
 
 
+def test_names_beyond_the_bmp_have_two_units_a_character(model: ModelServer) -> None:
+    """LOGIN7 counts units of UTF-16, and what comes behind a text begins where its units end."""
+    model.create_login("reader😀", "😀 secret", administrator=True)
+    model.create_database("shop😀")
+    with SqlServerStandin(model) as server:
+        where = replace(
+            login(server.port), user="reader😀", password=Secret("😀 secret"), application="😀" * 80
+        )
+        session = connect(where, database="shop😀")
+        assert session.values(NAME) == [("shop😀",)]
+        session.close()
+
+
 def test_the_settings_say_where_and_how(tmp_path: Path) -> None:
     given = {
         **DEBEZIUM,
