@@ -99,11 +99,12 @@ def _schemas(asker: Asker) -> Iterator[Cells]:
 def _columns(asker: Asker) -> Iterator[Cells]:
     for table in _seen_tables(asker):
         for one in table.columns:
-            rest = (one.nullable, one.identity, one.computed, one.masked)
-            yield (table.object_id, one.name, one.number, *type_columns(one.of), *rest)
+            encryption = None if one.encrypts is None else 2  # randomized
+            rest = (one.nullable, one.identity, one.computed, one.masked, encryption)
+            yield (table.object_id, one.name, one.number, *type_columns(one.encrypts or one.of), *rest)
     for instance in _instances(asker):
         for at, shown in enumerate(change_source(instance, visible=True).columns, 1):
-            rest = (shown.nullable, False, False, False)
+            rest = (shown.nullable, False, False, False, None)
             yield (instance.object_id, shown.name, at, *type_columns(shown.of), *rest)
 
 
@@ -278,7 +279,13 @@ _ROWS: Mapping[str, _Rows] = MappingProxyType(
     }
 )
 STATE_VIEWS = frozenset({"sys.dm_cdc_log_scan_sessions"})
-SERVER_STATE_VIEWS = frozenset({"sys.dm_tran_database_transactions", "sys.dm_tran_current_transaction"})
+SERVER_STATE_VIEWS = frozenset(
+    {
+        "sys.dm_tran_database_transactions",
+        "sys.dm_tran_current_transaction",
+        "sys.dm_server_services",
+    }
+)
 
 
 def system_source(name: str, asker: Asker) -> RowSource:
