@@ -126,7 +126,7 @@ def _server_findings(look: SqlServerLook) -> Iterator[Finding]:
         look.edition.version,
         look.edition.number,
         (str(agent[0]), str(agent[1])) if agent else None,
-        *([int(size[0])] if size and size[0] is not None else []),
+        check_server.DEFAULT_REPLICATED if not size or size[0] is None else int(size[0]),
         hides_agent=hides_agent,
     )
     return check_server.server_findings(facts, look.server.database, look.server.user)

@@ -27,6 +27,7 @@ from wrackline.producers.sources.sqlserver.session.server import AZURE, AZURE_DA
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.tables.table import TableId
 
+DEFAULT_REPLICATED: Final = 65_536  # bytes
 OLDEST: Final = (13, 0, 4001)
 EDITIONS: Final = frozenset({2, 3, *AZURE})  # with change data capture
 DAY_MINUTES: Final = 24 * 60
@@ -41,7 +42,7 @@ class SqlServerFacts:
     version: str
     edition: int
     agent: tuple[str, str] | None = None  # the service and its status
-    replicated_bytes: int = 65_536  # max text repl size; -1: any
+    replicated_bytes: int = DEFAULT_REPLICATED  # max text repl size; -1: any
     hides_agent: bool = False  # whether a right is missing to see it
 
 
