@@ -335,10 +335,15 @@ def test_a_page_of_wide_rows_ends_where_it_has_its_bytes(make: Make, monkeypatch
     merged = RoundReader._merged
 
     def seen(
-        reader: RoundReader, merger: PageMerger, wanted: Sequence[PageRequest], pages: Sequence[ReadPage]
+        reader: RoundReader,
+        merger: PageMerger,
+        wanted: Sequence[PageRequest],
+        pages: Sequence[ReadPage],
+        *,
+        only_open: bool,
     ) -> Sequence[CommitPart]:
         sizes.extend(sum(len(image) for _, _, image in page.rows) for page in pages)
-        return merged(reader, merger, wanted, pages)
+        return merged(reader, merger, wanted, pages, only_open=only_open)
 
     monkeypatch.setattr(page_merger, "_TABLE_BYTES", 50_000)
     monkeypatch.setattr(RoundReader, "_merged", seen)

@@ -50,7 +50,7 @@ from wrackline.producers.sources.sqlserver.follow.continuity import (
     resume_position,
 )
 from wrackline.producers.sources.sqlserver.follow.handover import CLEANED_AWAY, NOT_CAPTURED
-from wrackline.producers.sources.sqlserver.follow.instance_tracker import InstanceTracker
+from wrackline.producers.sources.sqlserver.follow.instance_tracker import InstanceTracker, names_at
 from wrackline.producers.sources.sqlserver.heartbeat import SqlServerHeartbeat
 from wrackline.producers.sources.sqlserver.log.lsn import ZERO, lsn_text, previous_lsn
 from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition, position_of
@@ -173,7 +173,7 @@ class SqlServerDatabase:
             session.close()
             raise
         labels = self._labels(server)
-        tracker = InstanceTracker(captured, tables)
+        tracker = InstanceTracker(captured, tables, names_at(start.instances, self.name))
         resolver = TableResolver(
             self._shapes,
             self._around,
@@ -328,7 +328,14 @@ class SqlServerDatabase:
         )
         every = [one for facts in look.tables.values() for one in facts.instances]
         state = DatabaseState(
-            self.name, identity_of(row), bounds[1], every, bounds[0], bounds[2], self._server.reads_only
+            self.name,
+            identity_of(row),
+            bounds[1],
+            every,
+            bounds[0],
+            bounds[2],
+            self._server.reads_only,
+            look.names.keys(),
         )
         start = resume_position(position, state)
         if position is None:

@@ -134,6 +134,8 @@ def polls(database: str | None, low: Lsn, high: Lsn, table: int) -> Iterator[str
     yield page_sql.poll(database, requests, [numbered], low)
     yield page_sql.poll(database, requests[:2], [numbered._replace(numbered=False)], low)
     yield page_sql.rows_of_range(database, "dbo_Order Details", low, high)
+    yield page_sql.names_now()
+    yield page_sql.names_now(1000017)
     yield database_sql.log_bounds_sql(database, low)
     yield capture_instances.instances_sql(database)
     yield capture_instances.columns_sql(database)
@@ -158,12 +160,14 @@ def described(object_id: int) -> Iterator[str]:
 def server() -> Iterator[str]:
     """Write what is asked of the server before a log is read, and what a preflight asks."""
     yield login._FIRST
+    yield login._EDITION
     yield f"USE {identifier('master')};"
     yield server_session._EDITION
     yield f"{server_session._READS_VERSIONS} SET TRANSACTION ISOLATION LEVEL READ COMMITTED;"
     yield page_sql.SESSION
     yield news_watch._LOCKS
     yield page_sql.newest_commits(["shop"] * 60)
+    yield page_sql.LOCK_TIMEOUT
     yield database_sql.databases_sql(["shop", "it's"])
     yield database_sql.azure_sql()
     yield from (facts_sql.AGENT, facts_sql.REPLICATED_SIZE)
@@ -259,9 +263,11 @@ WRITERS = {
     "follow/capture_instances.py:enable_sql",
     "follow/capture_instances.py:instances_sql",
     "follow/capture_instances.py:unnumbered_sql",
+    "log/page_sql.py:LOCK_TIMEOUT",
     "log/page_sql.py:SESSION",
     "log/page_sql.py:commits_after",
     "log/page_sql.py:newest_commits",
+    "log/page_sql.py:names_now",
     "log/page_sql.py:rows_of_range",
     "poll/news_watch.py:_LOCKS",
     "session/server.py:_EDITION",
@@ -269,8 +275,8 @@ WRITERS = {
     "trials.py:_CLOCK",
     "trials.py:_LOCKS_SHORTLY",
     "trials.py:_RAISE",
+    "wire/login.py:_EDITION",
     "wire/login.py:_FIRST",
-    "wire/login.py:connect",
     *PARTS,
 }
 

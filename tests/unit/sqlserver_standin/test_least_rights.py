@@ -8,6 +8,7 @@ import pytest
 from tests.fixtures.sqlserver_world import USER, SqlServerWorld
 from tests.unit.sqlserver_standin.shop import outcomes, session
 from wrackline.control.local.sqlserver_standin.model.database import Grant
+from wrackline.control.local.sqlserver_standin.wire.sql_types import sql_type
 from wrackline.producers.contract.source_plugin import Edge, MarkKind
 from wrackline.producers.sources.sqlserver.chunks.marks import SqlServerFence
 from wrackline.producers.sources.sqlserver.log.lsn import ZERO
@@ -162,3 +163,45 @@ def test_values_that_the_login_sees_masked_are_refused_and_not_copied(
     assert "mail" in caught.value.sentence
     assert poor.repair() == ["column_masked"]
     read()
+
+
+def test_what_is_encrypted_is_copied_as_ciphertext_and_named(make: Make) -> None:
+    """The catalogue shows the type of the values, and the wire what the server has: varbinary."""
+    poor = make(MarkKind.SIGNAL, **{"table.include.list": r"public\..*"})
+    table = poor.database.create_table(
+        "public.people", {"id": "int", "mail": "varbinary(8000)", "note": "varbinary(max) null"}, ("id",)
+    )
+    table.columns = tuple(
+        replace(one, encrypts=sql_type(f"nvarchar({50 if one.name == 'mail' else 'max'})"))
+        if one.name != "id"
+        else one
+        for one in table.columns
+    )
+    poor.database.enable_table("public.people")
+    poor.database.scan()
+    poor.allow("public.people")
+    poor.repair()
+    people = TableId("shop0", "public", "people")
+    shape = poor.source.describe(poor.partition, people)
+    assert [(one.name, one.type.kind.value, one.type.source) for one in shape.columns[1:]] == [
+        ("mail", "bytes", "varbinary(8000)"),
+        ("note", "bytes", "varbinary(max)"),
+    ]
+    found = [one for one in poor.findings() if one.id == "sqlserver.column_encrypted"]
+    assert [one.column for one in found] == ["mail", "note"]
+    assert "column.exclude.list = 'shop0.public.people.mail'" in found[0].suggestion
+    table.columns = tuple(replace(one, encrypts=sql_type("int")) for one in table.columns)
+    with pytest.raises(OperatorNeeded) as caught:
+        poor.source.describe(poor.partition, people)
+    assert caught.value.code == "sqlserver.key_unordered"
+
+
+def test_an_agent_that_the_login_can_t_see_is_no_agent_that_runs(make: Make) -> None:
+    poor = make(MarkKind.SIGNAL)
+
+    def found() -> list[str]:
+        return [one.id for one in poor.findings() if one.id == "sqlserver.agent_unseen"]
+
+    assert found() == ["sqlserver.agent_unseen"]
+    poor.world.model.viewers.add(USER)
+    assert found() == []

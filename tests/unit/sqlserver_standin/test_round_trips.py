@@ -49,7 +49,7 @@ def test_a_database_is_described_in_one_round_trip_and_only_at_a_start(
     )
     start = [sql for sql in sent if sql not in polls]
     asked = [sql.split(maxsplit=1)[0] for sql in start]
-    assert asked == ["SET", "USE", "SET", *["SELECT"] * 5]  # server, database, tables, rights, log
+    assert asked == ["SET", "SET", *["SELECT"] * 5]  # server, database, tables, rights, log
     (described,) = [sql for sql in start if "cdc.captured_columns" in sql]
     assert all(
         part in described for part in ("cdc.change_tables", "sys.tables", "__$command_id", "sys.indexes")

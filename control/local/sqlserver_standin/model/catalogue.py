@@ -99,11 +99,12 @@ def _schemas(asker: Asker) -> Iterator[Cells]:
 def _columns(asker: Asker) -> Iterator[Cells]:
     for table in _seen_tables(asker):
         for one in table.columns:
-            rest = (one.nullable, one.identity, one.computed, one.masked)
-            yield (table.object_id, one.name, one.number, *type_columns(one.of), *rest)
+            encryption = None if one.encrypts is None else 2  # randomized
+            rest = (one.nullable, one.identity, one.computed, one.masked, encryption)
+            yield (table.object_id, one.name, one.number, *type_columns(one.encrypts or one.of), *rest)
     for instance in _instances(asker):
         for at, shown in enumerate(change_source(instance, visible=True).columns, 1):
-            rest = (shown.nullable, False, False, False)
+            rest = (shown.nullable, False, False, False, None)
             yield (instance.object_id, shown.name, at, *type_columns(shown.of), *rest)
 
 

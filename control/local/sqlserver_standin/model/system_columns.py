@@ -25,7 +25,8 @@ sys.schemas
 sys.columns
     object_id int; name sysname null; column_id int; system_type_id tinyint; user_type_id int;
     max_length smallint; precision tinyint; scale tinyint; collation_name sysname null;
-    is_nullable bit null; is_identity bit; is_computed bit; is_masked bit
+    is_nullable bit null; is_identity bit; is_computed bit; is_masked bit;
+    encryption_type int null
 sys.types
     name sysname; system_type_id tinyint; user_type_id int; schema_id int; is_user_defined bit;
     is_assembly_type bit

@@ -34,6 +34,8 @@ class ModelColumn:
     default: Cell = None
     masked: bool = False
     """Whether who lacks UNMASK sees another value; the stand-in shows all of them the value."""
+    encrypts: SqlType | None = None
+    """The type that only the catalogue shows of an encrypted column, whose own is varbinary."""
 
 
 @dataclass(slots=True, eq=False)

@@ -24,6 +24,7 @@ from wrackline.producers.sources.sqlserver.check.check_server import DatabaseFac
 from wrackline.producers.sources.sqlserver.check.grants import NeededRight
 from wrackline.producers.sources.sqlserver.chunks.marks import MarkSettings
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier
+from wrackline.producers.sources.sqlserver.connect.server_errors import RIGHT_MISSING
 from wrackline.producers.sources.sqlserver.discover.discover import (
     TABLE_MISSING,
     CatalogueLook,
@@ -107,23 +108,29 @@ class SqlServerLook:
 
     def first(self, sql: str) -> tuple[Any, ...]:
         """Return the first row of an answer; nothing if there is none, or if we may not see it."""
+        return self.first_seen(sql)[0]
+
+    def first_seen(self, sql: str) -> tuple[tuple[Any, ...], bool]:
+        """Do the same, and say whether a right is missing to see it."""
         try:
             answers = self.ask(sql)
-        except WracklineError:
-            return ()
-        return next(iter(answers[0]), ()) if answers else ()
+        except WracklineError as error:
+            return (), error.code == RIGHT_MISSING.code
+        return (next(iter(answers[0]), ()) if answers else ()), False
 
 
 def _server_findings(look: SqlServerLook) -> Iterator[Finding]:
-    agent = () if look.server.reads_only else look.first(facts_sql.AGENT)  # a secondary captures nothing
+    # a secondary captures nothing
+    agent, hides_agent = ((), False) if look.server.reads_only else look.first_seen(facts_sql.AGENT)
     size = look.first(facts_sql.REPLICATED_SIZE)
     facts = SqlServerFacts(
         look.edition.version,
         look.edition.number,
         (str(agent[0]), str(agent[1])) if agent else None,
-        *([int(size[0])] if size and size[0] is not None else []),
+        check_server.DEFAULT_REPLICATED if not size or size[0] is None else int(size[0]),
+        hides_agent=hides_agent,
     )
-    return check_server.server_findings(facts, look.server.database)
+    return check_server.server_findings(facts, look.server.database, look.server.user)
 
 
 def _database_findings(look: SqlServerLook) -> Iterator[Finding]:
@@ -219,6 +226,8 @@ def _rule_findings(look: SqlServerLook) -> Iterator[Finding]:
         sources.append(shape.source)
         for column in facts.masked(shape):
             yield check_rules.COLUMN_MASKED(facts.id, column, listed=f"{facts.id}.{column}", **names)
+        for column in facts.encrypted(shape):
+            yield check_rules.COLUMN_ENCRYPTED(facts.id, column, listed=f"{facts.id}.{column}")
     yield from projection.findings(look.shapes.rules, sources)
     yield from FirstReads.of(look.settings).unmatched_findings([facts.id for facts in look.captured])
 

@@ -51,6 +51,14 @@ AGENT_STOPPED = rule(
     "start the service, and let it start with the server; then: USE {database}; EXEC sys.sp_cdc_start_job"
     " @job_type = N'capture';",
 )
+AGENT_UNSEEN = rule(
+    "sqlserver.agent_unseen",
+    INFO,
+    "Whether SQL Server Agent runs can't be seen",
+    "the login has not the right VIEW SERVER STATE, without which nobody sees the server's services",
+    "a stopped agent shows only after ten minutes, as changes that come late (sqlserver.capture_behind)",
+    "look at the service on the server; or as sysadmin: USE master; GRANT VIEW SERVER STATE TO {user};",
+)
 CAPTURE_BEHIND = rule(
     "sqlserver.capture_behind",
     WARNING,
@@ -215,6 +223,14 @@ COLUMN_MASKED = rule(
     "as db_owner: USE {database}; GRANT UNMASK TO {user}; or leave the column out: column.exclude.list ="
     " '{listed}'",
     fix("sqlserver.column_masked", "USE {database}; GRANT UNMASK TO {user};", "db_owner"),
+)
+COLUMN_ENCRYPTED = rule(
+    "sqlserver.column_encrypted",
+    WARNING,
+    "The values of a column are encrypted",
+    "the column is Always Encrypted, so the server itself can't read its values",
+    "its ciphertext is copied, as varbinary: only a client that has the column's key can read it",
+    "leave the column out, if no reader has the key: column.exclude.list = '{listed}'",
 )
 COMPUTED_LEFT_OUT = rule(
     "sqlserver.computed_left_out",

@@ -27,6 +27,7 @@ from wrackline.producers.sources.sqlserver.session.server import AZURE, AZURE_DA
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.tables.table import TableId
 
+DEFAULT_REPLICATED: Final = 65_536  # bytes
 OLDEST: Final = (13, 0, 4001)
 EDITIONS: Final = frozenset({2, 3, *AZURE})  # with change data capture
 DAY_MINUTES: Final = 24 * 60
@@ -41,7 +42,8 @@ class SqlServerFacts:
     version: str
     edition: int
     agent: tuple[str, str] | None = None  # the service and its status
-    replicated_bytes: int = 65_536  # max text repl size; -1: any
+    replicated_bytes: int = DEFAULT_REPLICATED  # max text repl size; -1: any
+    hides_agent: bool = False  # whether a right is missing to see it
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def too_old(edition: int, version: str) -> bool:
     return edition not in AZURE and _number(version) < OLDEST
 
 
-def server_findings(facts: SqlServerFacts, database: str) -> Iterator[Finding]:
+def server_findings(facts: SqlServerFacts, database: str, user: str) -> Iterator[Finding]:
     """Report what the server itself lacks."""
     if facts.edition not in EDITIONS:
         yield rules.EDITION_WITHOUT(edition=facts.edition)
@@ -70,6 +72,8 @@ def server_findings(facts: SqlServerFacts, database: str) -> Iterator[Finding]:
     if facts.edition != AZURE_DATABASE and facts.agent is not None and facts.agent[1] != "Running":
         service, status = facts.agent
         yield rules.AGENT_STOPPED(service=service, status=status, database=identifier(database))
+    if facts.edition != AZURE_DATABASE and facts.hides_agent:
+        yield rules.AGENT_UNSEEN(user=identifier(user))
     if facts.replicated_bytes != -1:
         yield rules.REPLICATED_SIZE(bytes=facts.replicated_bytes)
 

@@ -78,25 +78,3 @@ def codec_of(collation: bytes) -> str:
     if found is None:
         raise COLLATION_UNKNOWN(lcid=hex(lcid), sort_id=sort_id)
     return found
-
-
-def decoded(text: bytes, codec: str) -> str:
-    """Decode as Windows does, which has a character for each byte from 80 to 9f."""
-    try:
-        return text.decode(codec)
-    except UnicodeDecodeError:
-        if codec not in _SINGLE:
-            raise
-    return "".join(_character(text[at : at + 1], codec) for at in range(len(text)))
-
-
-def _character(byte: bytes, codec: str) -> str:
-    try:
-        return byte.decode(codec)
-    except UnicodeDecodeError:
-        if not 0x80 <= byte[0] <= 0x9F:
-            raise
-        return chr(byte[0])
-
-
-_SINGLE: Final = frozenset(f"cp{number}" for number in (*range(1250, 1259), 874))

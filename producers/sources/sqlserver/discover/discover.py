@@ -13,7 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from wrackline.producers.sources.sqlserver.discover import table_sql
-from wrackline.producers.sources.sqlserver.discover.types import SqlServerType, column_type, of_catalogue
+from wrackline.producers.sources.sqlserver.discover.types import (
+    KEY_UNORDERED,
+    SqlServerType,
+    ciphertext,
+    column_type,
+    of_catalogue,
+)
 from wrackline.producers.sources.sqlserver.follow.capture_instances import (
     CapturedColumn,
     CatalogueInstance,
@@ -54,6 +60,7 @@ class SqlServerColumnFacts(NamedTuple):
     computed: bool
     collation: str | None
     masked: bool = False  # whether our login sees another value than is stored
+    encrypted: bool = False  # by Always Encrypted: all that comes is the ciphertext
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +90,13 @@ class SqlServerTableFacts:
 
     def masked(self, shape: Projection) -> list[str]:
         """Name the published columns of which our login would read other values than the log has."""
-        published = {
-            column.name
-            for column, action in zip(shape.source.columns, shape.actions, strict=True)
-            if action is not Plain.DROP
-        }
+        published = _published(shape)
         return [column.name for column in self.columns if column.masked and column.name in published]
+
+    def encrypted(self, shape: Projection) -> list[str]:
+        """Name the published columns of which only the ciphertext comes."""
+        published = _published(shape)
+        return [column.name for column in self.columns if column.encrypted and column.name in published]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +132,8 @@ class SqlServerShapes:
         return project(shape, self.rules)
 
     def _column(self, table: TableId, column: SqlServerColumnFacts, keyed: Collection[str]) -> Column:
+        if column.encrypted and column.name in keyed:
+            raise KEY_UNORDERED(column=f"{table}.{column.name}", type=f"{column.type} (encrypted)")
         made = column_type(
             column.type,
             column=f"{table}.{column.name}",
@@ -184,6 +194,14 @@ class SqlServerCatalogue:
         return _looked(names, *self._ask(_description(number)))
 
 
+def _published(shape: Projection) -> set[str]:
+    return {
+        column.name
+        for column, action in zip(shape.source.columns, shape.actions, strict=True)
+        if action is not Plain.DROP
+    }
+
+
 def _description(number: int | None) -> str:
     return "\n".join(
         (instances_sql(None), columns_sql(None), table_sql.columns(number), table_sql.keys(number))
@@ -210,10 +228,13 @@ def _looked(
                 )
             )
     of_columns: dict[int, list[SqlServerColumnFacts]] = defaultdict(list)
-    for table, name, number, kind, length, digits, scale, computed, nullable, collation, masked in columns:
-        made = of_catalogue(kind, length, digits, scale)
+    for table, name, number, kind, length, digits, scale, computed, nullable, collation, *seen in columns:
+        masked, encrypted = map(bool, seen)
+        made = ciphertext(length) if encrypted else of_catalogue(kind, length, digits, scale)
         of_columns[table].append(
-            SqlServerColumnFacts(name, number, made, bool(nullable), bool(computed), collation, bool(masked))
+            SqlServerColumnFacts(
+                name, number, made, bool(nullable), bool(computed), collation, masked, encrypted
+            )
         )
     unique: dict[int, dict[int, tuple[bool, list[int]]]] = defaultdict(dict)
     for table, index_id, primary, number in keys:

@@ -42,12 +42,16 @@ def id_of(table: TableId) -> str:
 
 
 def columns(object_id: int | None) -> str:
-    """List the columns of tables, each with its system type; a CLR type of a user's is clr."""
+    """List the columns of tables, each with its system type; a CLR type of a user's is clr.
+
+    Of an encrypted column it is the type of what nobody here can decrypt.
+    """
     return (
         "SELECT k.object_id, k.name, k.column_id, CASE WHEN t.is_assembly_type = 1 AND t.is_user_defined = 1"  # noqa: S608
         " THEN N'clr' WHEN t.is_assembly_type = 1 THEN t.name ELSE b.name END, k.max_length, k.precision,"
         " k.scale, k.is_computed, k.is_nullable, k.collation_name,"
-        f" CASE WHEN k.is_masked = 1 AND {_MASKS} THEN 1 ELSE 0 END FROM sys.columns k"
+        f" CASE WHEN k.is_masked = 1 AND {_MASKS} THEN 1 ELSE 0 END,"
+        " CASE WHEN k.encryption_type IS NULL THEN 0 ELSE 1 END FROM sys.columns k"
         " JOIN sys.types t ON t.user_type_id = k.user_type_id"
         " LEFT JOIN sys.types b ON b.user_type_id = k.system_type_id"
         f" WHERE {_of('k.object_id', object_id)} ORDER BY k.object_id, k.column_id;"

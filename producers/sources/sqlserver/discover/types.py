@@ -125,6 +125,7 @@ _WIDTHS: Final = MappingProxyType(
     }
 )
 _EXACT: Final = frozenset({"decimal", "numeric"})
+_MOST_BYTES: Final = 8000
 _NO_KEY: Final = frozenset({"sql_variant"})
 KNOWN: Final = frozenset({*_PLAIN, *_EXACT, *_MONEY, "datetimeoffset"})
 
@@ -136,6 +137,11 @@ def of_catalogue(name: str, max_length: int, precision: int, scale: int) -> SqlS
     if name in _EXACT:
         return SqlServerType(name, precision=precision, scale=scale)
     return SqlServerType(name, scale=scale if name in _SCALED else None)
+
+
+def ciphertext(max_length: int) -> SqlServerType:
+    """Return what comes of an encrypted column, whose length is that of its values."""
+    return SqlServerType("varbinary", MAX if max_length == MAX else _MOST_BYTES)
 
 
 def of_wire(wire: WireType) -> SqlServerType:

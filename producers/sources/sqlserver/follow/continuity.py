@@ -11,7 +11,7 @@ are of another kind than before, because the database has come into a group or o
 commit must do.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -85,6 +85,7 @@ class DatabaseState:
     oldest: Lsn | None = None  # of the same table, which the cleanup job shortens
     transaction: bytes | None = None  # the commit at our place; None: none is listed there
     secondary: bool = False
+    tables: Collection[int] = ()  # the object_ids of all tables
 
 
 def resume_position(saved: SqlServerPosition | None, found: DatabaseState) -> SqlServerPosition:
@@ -116,7 +117,9 @@ def _same_log(saved: SqlServerPosition, found: DatabaseState) -> None:
         if then.fork != now.fork:
             raise HISTORY_FORKED(database=found.name)
     numbers = {one.object_id for one in found.instances}
-    if saved.instances and numbers.isdisjoint(one.object_id for one in saved.instances.values()):
+    gone = [one for one in saved.instances.values() if one.object_id not in numbers]
+    lost = any(one.source in found.tables for one in gone)  # an instance goes together with its table
+    if lost and len(gone) == len(saved.instances) and not known:
         raise CAPTURE_RENEWED(database=found.name)
     starts = (one.start_lsn for one in saved.instances.values())  # a first position may be one of these
     if found.newest is not None and found.newest < saved.lsn and saved.lsn not in starts:

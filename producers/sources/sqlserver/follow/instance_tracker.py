@@ -8,12 +8,14 @@ of the older one.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from wrackline.producers.contract.steps import Appeared, Fault, Found, Renamed, Reshaped, Vanished
 from wrackline.producers.kit.known_tables import KnownTable, KnownTables
 from wrackline.producers.kit.log_reports import LogReports
 from wrackline.producers.sources.sqlserver.log.lsn import Lsn, lsn_text
+from wrackline.producers.sources.sqlserver.log.position import FollowedInstance
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.tables.table import TableId, TableSchema
 
@@ -38,13 +40,26 @@ class ShownTable:
     shape: TableSchema | WracklineError
 
 
+def names_at(instances: Mapping[str, FollowedInstance], database: str) -> dict[int, TableId]:
+    """Return the names that tables had at a place."""
+    return {one.source: TableId(database, *one.table) for one in instances.values() if one.table is not None}
+
+
 class InstanceTracker:
     """The tables of one stream."""
 
-    def __init__(self, captures: Callable[[TableId], bool], listed: Collection[TableId] = ()) -> None:
-        """Take which names are captured, and the tables that the caller knows."""
+    def __init__(
+        self,
+        captures: Callable[[TableId], bool],
+        listed: Collection[TableId] = (),
+        names: Mapping[int, TableId] = MappingProxyType({}),
+    ) -> None:
+        """Take which names are captured, the tables that the caller knows, and the names at our place."""
         self._listed = set(listed)
         self.tables = KnownTables[int, TableSchema | None](captures, LogReports())
+        for number, table in names.items():
+            if table in self._listed:
+                self._list(number, table)
 
     def update(
         self, shown: Mapping[int, ShownTable], names: Mapping[int, TableId], passed: Lsn
@@ -56,21 +71,36 @@ class InstanceTracker:
             self._listed.discard(table)  # it was dropped, or is no longer captured, since the caller read it
             gone = table not in names.values()
             yield Vanished(table, dropped=True) if gone else Fault(table, _capture_ended(table, passed))
-        begun = {number: one.table for number, one in shown.items() if one.start <= passed}
+        begun = {
+            number: one.table
+            for number, one in shown.items()
+            if one.start <= passed or self._moved(number, one.table)
+        }
         for number in self.tables.in_order(begun):  # a table leaves its name before another takes it
-            yield from self._shown(number, shown[number])
+            yield from self._shown(number, shown[number], begun=shown[number].start <= passed)
 
     def waits(self, shown: Mapping[int, ShownTable], passed: Lsn) -> bool:
         """Whether a table's newest instance begins later."""
         return any(one.start > passed for one in shown.values())
 
-    def _shown(self, number: int, one: ShownTable) -> Iterator[TableNews]:
-        table, captured = one.table, self.tables.captures(one.table)
-        shape = one.shape if isinstance(one.shape, TableSchema) else None
+    def _list(self, number: int, table: TableId) -> KnownTable[TableSchema | None]:
+        """Know the number of a table that the caller knows."""
+        self._listed.discard(table)
+        known = KnownTable[TableSchema | None](table, None, self.tables.captures(table), is_reported=False)
+        self.tables.by_key[number] = known
+        return known
+
+    def _moved(self, number: int, table: TableId) -> bool:
+        """Whether a table has another name than before: a name doesn't wait for an instance."""
         known = self.tables.by_key.get(number)
+        return known is not None and known.table != table
+
+    def _shown(self, number: int, one: ShownTable, *, begun: bool) -> Iterator[TableNews]:
+        table, captured = one.table, self.tables.captures(one.table)
+        known = self.tables.by_key.get(number)
+        shape = _shape(one, known, begun=begun)
         if known is None and table in self._listed:
-            self._listed.discard(table)
-            known = self.tables.by_key[number] = KnownTable(table, None, captured, is_reported=False)
+            known = self._list(number, table)
         if known is None or known.table != table:
             yield from self.tables.release_name(number, table)  # still held where tables exchanged names
         if known is None:
@@ -78,7 +108,7 @@ class InstanceTracker:
                 known = self.tables.by_key[number] = KnownTable(table, shape)
                 yield self.tables.appear(known, table, shape, complete=False)
         elif known.table != table:
-            known.facts = shape
+            known.facts, known.is_reported = shape, True
             yield from self.tables.move(known, table, shape, captured=captured)
         elif not captured or shape is None:
             pass
@@ -88,16 +118,25 @@ class InstanceTracker:
         elif known.facts != shape:
             before, known.facts = known.facts, shape
             yield Reshaped(table, refresh=_has_more(before, shape), shape=shape)
-        if isinstance(one.shape, WracklineError) and captured:
+        if begun and isinstance(one.shape, WracklineError) and captured:
             yield Fault(table, one.shape)
 
     def _ended(self, number: int, names: Mapping[int, TableId], passed: Lsn) -> Iterator[TableNews]:
         known = self.tables.by_key[number]
-        if number not in names or known.table is None or not known.captured:
-            yield from self.tables.remove(number, dropped=True)
+        if names.get(number) != known.table or known.table is None or not known.captured:
+            yield from self.tables.remove(number, dropped=known.table not in names.values())
         else:
             del self.tables.by_key[number]
             yield Fault(known.table, _capture_ended(known.table, passed))
+
+
+def _shape(
+    one: ShownTable, known: KnownTable[TableSchema | None] | None, *, begun: bool
+) -> TableSchema | None:
+    """Return a table's shape: before its newest instance begins, that of the older one."""
+    if not begun and known is not None and known.facts is not None:
+        return replace(known.facts, id=one.table)
+    return one.shape if isinstance(one.shape, TableSchema) else None
 
 
 def _has_more(before: TableSchema | None, shape: TableSchema) -> bool:

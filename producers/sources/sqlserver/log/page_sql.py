@@ -17,10 +17,11 @@ from wrackline.producers.sources.sqlserver.log.change_rows import RowPlace, lsn_
 from wrackline.producers.sources.sqlserver.log.lsn import SIZE, Lsn
 from wrackline.producers.sources.sqlserver.log.page_merger import PageRequest
 
+LOCK_TIMEOUT: Final = "SET LOCK_TIMEOUT 10000;"
 # Once a connection.  A reader gives way in a deadlock, and its transactions end with each statement.
 SESSION: Final = (
     "SET NOCOUNT ON; SET XACT_ABORT ON; SET TEXTSIZE 2147483647; SET DEADLOCK_PRIORITY LOW;"
-    " SET LOCK_TIMEOUT 10000; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;"
+    f" {LOCK_TIMEOUT} SET TRANSACTION ISOLATION LEVEL READ COMMITTED;"
 )
 _ZONED: Final = "tran_end_time AT TIME ZONE CURRENT_TIMEZONE_ID()"
 _OFFSET: Final = "TODATETIMEOFFSET(tran_end_time, DATEPART(TZOFFSET, SYSDATETIMEOFFSET()))"
@@ -107,6 +108,19 @@ def rows_of_range(database: str | None, instance: str, above: Lsn, upto: Lsn) ->
     return (
         f"SELECT COUNT_BIG(*) FROM {_source(database, instance)}"  # noqa: S608 - a quoted name, and bytes
         f" WHERE __$start_lsn > {binary_literal(above)} AND __$start_lsn <= {binary_literal(upto)};"
+    )
+
+
+def names_now(table: int | None = None) -> str:
+    """Select the names of the captured tables, or of one, behind a row: all before it was answered.
+
+    A session that changes a table locks its name, and is not waited for: then this fails at once.
+    """
+    chosen = "" if table is None else f" AND t.object_id = {table}"
+    return (
+        "SELECT 1; SET LOCK_TIMEOUT 0; SELECT t.object_id, s.name, t.name FROM sys.tables t"  # noqa: S608 - a number
+        " JOIN sys.schemas s ON s.schema_id = t.schema_id"
+        f" WHERE t.is_tracked_by_cdc = 1 AND t.is_ms_shipped = 0{chosen}; {LOCK_TIMEOUT}"
     )
 
 

@@ -9,7 +9,7 @@ tables that were read are part of the position, because without them nobody coul
 was made again, or lost rows to the cleanup job.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -59,6 +59,7 @@ class FollowedInstance(NamedTuple):
     object_id: int
     start_lsn: Lsn
     source: int  # the object_id of the table
+    table: tuple[str, str] | None = None  # its schema and its name then; None: an old position has none
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -124,7 +125,8 @@ class SqlServerPosition:
             made["ddl"] = self.ddl.hex()
         if self.instances:
             made["instances"] = {
-                name: [one.object_id, one.start_lsn.hex(), one.source] for name, one in self.instances.items()
+                name: [one.object_id, one.start_lsn.hex(), one.source, *(one.table or ())]
+                for name, one in self.instances.items()
             }
         return made
 
@@ -188,11 +190,21 @@ def _instances(saved: Json) -> Mapping[str, FollowedInstance]:
     made = {}
     for name, one in saved.items():
         match one:
-            case [int(number), str(start), int(source)] if is_number(number) and is_number(source):
-                made[name] = FollowedInstance(number, _parsed(start, "instances"), source)
+            case [int(number), str(start), int(source), *table] if is_number(number) and is_number(source):
+                made[name] = FollowedInstance(number, _parsed(start, "instances"), source, _table(table))
             case _:
                 raise _PlaceFormError("instances has something that is not a capture instance")
     return made
+
+
+def _table(parts: Sequence[Json]) -> tuple[str, str] | None:
+    match parts:
+        case []:
+            return None
+        case [str(schema), str(name)]:
+            return schema, name
+        case _:
+            raise _PlaceFormError("instances has something that is not the name of a table")
 
 
 def _lsn(saved: Mapping[str, Json], name: str) -> Lsn:

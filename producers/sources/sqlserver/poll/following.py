@@ -3,8 +3,8 @@
 a look at the catalogue, which names are captured  ->  Following  ->  ranges and change tables of a poll
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from wrackline.producers.sources.sqlserver.discover.discover import (
     CatalogueLook,
@@ -36,8 +36,8 @@ class Following:
     def instances(self) -> dict[str, FollowedInstance]:
         """Return what a position keeps of the instances."""
         return {
-            instance.name: kept
-            for _, instance in self.by_change_table.values()
+            instance.name: kept._replace(table=(facts.id.schema, facts.id.name))
+            for facts, instance in self.by_change_table.values()
             if (kept := instance.followed) is not None
         }
 
@@ -68,6 +68,12 @@ class Following:
             if (error := lost(facts.id, facts.instances, its_own, after)) is not None:
                 yield facts.id, error
 
+    def renamed(self, names: Iterable[tuple[int, str, str]], database: str) -> bool:
+        """Whether captured tables have other names: an object_id with its schema and its name."""
+        return any(
+            self.names.get(number) != TableId(database, schema, name) for number, schema, name in names
+        )
+
     def shown(self, shapes: SqlServerShapes, leave_out: TableId | None) -> dict[int, ShownTable]:
         """Return the tables as the tracker takes them, without the signal table."""
         made = {}
@@ -79,6 +85,13 @@ class Following:
                 except OperatorNeeded as error:
                     made[number] = ShownTable(facts.id, ordered[-1][0], error)
         return made
+
+
+def under_names(look: CatalogueLook, names: Mapping[int, TableId]) -> CatalogueLook:
+    """Return a look in which known tables still have the names that they had."""
+    tables = {number: replace(facts, id=names.get(number, facts.id)) for number, facts in look.tables.items()}
+    known = {number: names.get(number, name) for number, name in look.names.items()}
+    return replace(look, names=known, tables=tables)
 
 
 def follow(look: CatalogueLook, captures: Callable[[TableId], bool]) -> Following:

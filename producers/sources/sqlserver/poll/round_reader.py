@@ -1,15 +1,19 @@
 """One round trip after the other through the change tables of a database.
 
-    pages of the commits that are known | proof | DDL | the next commits      ->  LogPiece
+    pages of the commits that are known | proof | DDL | the next commits | names     ->  LogPiece
 
 The next commits come with the pages of the last ones, so a poll costs one round trip, of a busy log and of a
 quiet one.  A page counts only together with its proof: if an instance came, went, or was cleaned, or a table
 was altered, the pages are dropped, and read again as the catalogue is then.  So rows that are handed out have
 the columns and the types of the catalogue that is handed out with them.
+
+The log has no names.  So each page comes with the names that its tables have then: a row that was written
+under a name is not published under an older one.  Within a commit the names stay as they were.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final, Protocol
 
 from wrackline.producers.kit.notice_throttle import NoticeThrottle
@@ -31,7 +35,7 @@ from wrackline.producers.sources.sqlserver.log.page_merger import (
 from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition
 from wrackline.producers.sources.sqlserver.log.range_audit import CountedRange, RangeAudit
 from wrackline.producers.sources.sqlserver.poll.capture_watch import CaptureWatch
-from wrackline.producers.sources.sqlserver.poll.following import Following, follow
+from wrackline.producers.sources.sqlserver.poll.following import Following, follow, under_names
 from wrackline.producers.sources.sqlserver.poll.rotator import InstanceRotator
 from wrackline.producers.sources.sqlserver.rows.answers import TableAnswer, python_rows
 from wrackline.producers.sources.sqlserver.rows.packed_row import RowPacker
@@ -52,6 +56,8 @@ LOG_LOCKED = define(
 
 _OWN: Final = 5  # columns of a page before the table's
 _AT_ONCE: Final = 50  # pages in one round trip
+_PROOFS: Final = 3  # results behind the pages: proof, DDL, commits
+_NAMES_S: Final = 10.0  # between two looks at the names of a quiet log
 
 
 class LogSession(Protocol):
@@ -126,19 +132,26 @@ class RoundReader:
         self._upto = at.lsn  # of the merger's commits
         self._types: dict[int, Sequence[WireType]] = {}
         self._packer = RowPacker()
+        self._names_due = float("-inf")
 
     def read(self) -> LogPiece:
         """Make one round trip."""
+        try:
+            return self._read()
+        except WracklineError as error:
+            if error.code != ROWS_LOCKED.code:  # the capture job holds its locks as long as it writes
+                raise
+            self._settings.notices.tell(LOG_LOCKED, database=self._settings.database)
+            return LogPiece(self._following, ddl=self._at.ddl, quiet=True)
+
+    def _read(self) -> LogPiece:
         self._begin_range()
         merger = self._merger
         wanted = [] if merger is None else list(merger.wanted())[:_AT_ONCE]
         counted = [] if merger is not None else self._due()
         try:
-            pages, answers = self._answers(self._batch(wanted, counted), wanted)
+            pages, answers, names = self._answers(wanted, counted)
         except WracklineError as error:
-            if error.code == ROWS_LOCKED.code:  # the capture job holds its locks as long as it writes
-                self._settings.notices.tell(LOG_LOCKED, database=self._settings.database)
-                return LogPiece(self._following, ddl=self._at.ddl, quiet=True)
             if error.code != OBJECT_MISSING.code:
                 raise
             before, lost = self._following.proof, self._look_again()
@@ -146,13 +159,16 @@ class RoundReader:
                 raise
             return LogPiece(self._following, ddl=self._at.ddl, lost=lost)
         proof, ddl, commits, *counts = answers
-        if (disproven := self._disproven(proof, ddl)) is not None:
+        now = chain.from_iterable(map(python_rows, names))
+        renamed = self._following.renamed(now, self._settings.database)
+        inside = self._at.cut is not None
+        if (disproven := self._disproven(proof, ddl, renamed=renamed and not inside)) is not None:
             return LogPiece(self._following, ddl=self._at.ddl, lost=disproven)
         self._audit.compare(counted, [int(next(python_rows(one))[0]) for one in counts])
         self._next = [LoggedCommit(*row) for row in python_rows(commits)]
-        parts = () if merger is None else self._merged(merger, wanted, pages)
+        parts = () if merger is None else self._merged(merger, wanted, pages, only_open=renamed)
         size = sum(len(change[4] or b"") + len(change[5] or b"") for one in parts for change in one.changes)
-        quiet = self._merger is None and not self._next
+        quiet = self._merger is None and not self._next and not renamed
         if self._next:
             self._settings.watch.heard(self._clock())
         if quiet:
@@ -161,23 +177,57 @@ class RoundReader:
                 self._settings.watch.look(self._clock())
         return LogPiece(self._following, parts, dict(self._types), self._at.ddl, size=size, quiet=quiet)
 
-    def _answers(self, sql: str, wanted: Sequence[PageRequest]) -> tuple[list[ReadPage], list[TdsAnswer]]:
-        """Return pages and the other results; rows are taken as they come, or each batch held a buffer."""
+    def _answers(
+        self, wanted: Sequence[PageRequest], counted: Sequence[CountedRange]
+    ) -> tuple[list[ReadPage], list[TdsAnswer], list[TdsAnswer]]:
+        """Return pages, the other results, and the names, if they were asked for."""
         pages: list[ReadPage] = []
         others: list[TdsAnswer] = []
-        for batch in self._session.stream(sql, MOST_ROWS):
-            if batch.result < len(wanted):
-                if batch.result == len(pages):
-                    pages.append(ReadPage([column.type for column in batch.columns[_OWN:]]))
-                page, request = pages[-1], wanted[batch.result]
-                if page.has_room(request):
-                    page.rows += self._change_rows(request.table, batch)
-                    page.size += len(batch.data)
+        named = self._merger is not None or self._clock() >= self._names_due
+        before = _PROOFS + len(counted)
+        try:
+            for batch in self._session.stream(self._batch(wanted, counted, named=named), MOST_ROWS):
+                if batch.result < len(wanted):
+                    self._fill(pages, wanted[batch.result], batch)
                 else:
-                    page.cut = True
-            else:
-                add_to_answers(others, batch, len(wanted))
-        return pages, others
+                    add_to_answers(others, batch, len(wanted))
+        except WracklineError as error:
+            if error.code != ROWS_LOCKED.code or len(others) <= before:
+                raise
+            rows = [request.table for request, page in zip(wanted, pages, strict=True) if page.rows]
+            others[before + 1 :] = self._unlocked_names(rows)
+        if named:
+            self._names_due = self._clock() + _NAMES_S
+        return pages, others[:before], others[before + 1 :]
+
+    def _unlocked_names(self, change_tables: Sequence[int]) -> list[TdsAnswer]:
+        """Return the names of the tables of these, but of those that somebody changes just now.
+
+        What is not committed is no name, so the name that is known still holds.
+        """
+        found: list[TdsAnswer] = []
+        for number in {self._following.by_change_table[one][0].object_id for one in change_tables}:
+            answers: list[TdsAnswer] = []
+            try:
+                for batch in self._session.stream(page_sql.names_now(number), 1):
+                    add_to_answers(answers, batch)
+                found += answers[1:]
+            except WracklineError as error:
+                if error.code != ROWS_LOCKED.code:
+                    raise
+        list(self._session.stream(page_sql.LOCK_TIMEOUT, 1))  # a batch that failed did not come to it
+        return found
+
+    def _fill(self, pages: list[ReadPage], request: PageRequest, batch: TdsBatch) -> None:
+        """Take the rows of a page as they come, or each batch held a buffer."""
+        if batch.result == len(pages):
+            pages.append(ReadPage([column.type for column in batch.columns[_OWN:]]))
+        page = pages[-1]
+        if page.has_room(request):
+            page.rows += self._change_rows(request.table, batch)
+            page.size += len(batch.data)
+        else:
+            page.cut = True
 
     def _due(self) -> Sequence[CountedRange]:
         """Return the ranges to count now; the change table of an instance that was dropped is gone."""
@@ -197,7 +247,7 @@ class RoundReader:
             self._audit.begin(self._at, ranges)
             self._next = ()
 
-    def _batch(self, wanted: Sequence[PageRequest], counted: Sequence[CountedRange]) -> str:
+    def _batch(self, wanted: Sequence[PageRequest], counted: Sequence[CountedRange], *, named: bool) -> str:
         settings, following = self._settings, self._following
         idle = self._merger is None
         names = {one.table: one.instance for one in following.change_tables([one.table for one in counted])}
@@ -214,25 +264,30 @@ class RoundReader:
                     zoned=settings.zoned,
                 ),
                 *(page_sql.rows_of_range(None, names[one.table], one.above, one.upto) for one in counted),
+                *([page_sql.names_now()] if named else []),
             ]
         )
 
     def _disproven(
-        self, proof: TableAnswer, ddl: TableAnswer
+        self, proof: TableAnswer, ddl: TableAnswer, *, renamed: bool
     ) -> Sequence[tuple[TableId, WracklineError]] | None:
         """Return None if the pages count; else look at the catalogue, and return tables that lost rows."""
         now = frozenset((number, start, bool(gone)) for _, number, start, gone in python_rows(proof))
         altered = [row[4] for row in python_rows(ddl)]
-        if now == self._following.proof and not altered:
+        if now == self._following.proof and not altered and not renamed:
             return None
+        lost = self._look_again()
         if altered:
             self._at = replace(self._at, ddl=altered[-1])
-        return self._look_again()
+        return lost
 
     def _look_again(self) -> Sequence[tuple[TableId, WracklineError]]:
         """Look at the catalogue, and begin again behind what was returned; return tables that lost rows."""
         known, after = self._at.instances, self._at.passed
-        self._following = follow(self._settings.look(), self._settings.captures)
+        look = self._settings.look()
+        if self._at.cut is not None:
+            look = under_names(look, self._following.names)
+        self._following = follow(look, self._settings.captures)
         self._at = replace(self._at, instances=self._following.instances())
         self._merger, self._next = None, ()
         self._types.clear()
@@ -243,18 +298,28 @@ class RoundReader:
         return lost
 
     def _merged(
-        self, merger: PageMerger, wanted: Sequence[PageRequest], pages: Sequence[ReadPage]
+        self,
+        merger: PageMerger,
+        wanted: Sequence[PageRequest],
+        pages: Sequence[ReadPage],
+        *,
+        only_open: bool,
     ) -> Sequence[CommitPart]:
+        """Hand out what is complete; `only_open`: of the commit that we are in, as tables were renamed."""
         for request, page in zip(wanted, pages, strict=True):
             if self._types.get(request.table) != page.types:  # or each row would compare two lists
                 self._types[request.table] = page.types
             full = page.cut or len(page.rows) == request.most_rows
             merger.feed(request.table, page.rows, full=full)
         parts = merger.take()
+        if only_open:
+            parts = parts[:1]
+            if parts and parts[0].complete:
+                self._merger, self._next = None, ()  # the rest is read again, under newer names
         for part in parts:
             self._audit.count(part)
             self._pass(part)
-        if merger.done:
+        if self._merger is not None and merger.done:
             self._audit.end(self._clock())
             self._merger = None
         return parts

@@ -19,7 +19,8 @@ from typing import Final
 from uuid import UUID
 
 from wrackline.producers.rows.unfit_values import Unfit
-from wrackline.producers.sources.sqlserver.discover.collations import codec_of, decoded
+from wrackline.producers.sources.sqlserver.discover.code_pages import decoded
+from wrackline.producers.sources.sqlserver.discover.collations import codec_of
 from wrackline.producers.sources.sqlserver.discover.types import WireType, of_wire
 from wrackline.schemas.tables.types import ColumnType, Kind
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier, literal
-from wrackline.producers.sources.sqlserver.connect.server_errors import LOGIN_REFUSED, OBJECT_MISSING
+from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING
 from wrackline.producers.sources.sqlserver.discover import database_sql
 from wrackline.producers.sources.sqlserver.discover.database_sql import DatabaseRow
 from wrackline.producers.sources.sqlserver.log.page_sql import SESSION
@@ -72,24 +72,12 @@ class SqlServerConnector:
 
     def connect(self) -> TdsSession:
         """Open a session with our options."""
-        made = self._opened()
+        made = connect(self._login, database=self.database, intent_read_only=self.reads_only)
         try:
             made.execute(SESSION, "take a session's settings")
         except BaseException:
             made.close()
             raise
-        return made
-
-    def _opened(self) -> TdsSession:
-        """Open a session; a user whom `master` does not know may exist in the database only."""
-        try:
-            return connect(self._login, database=self.database, intent_read_only=self.reads_only)
-        except OperatorNeeded as error:
-            if error.code != LOGIN_REFUSED.code or self._login.direct or self.reads_only:
-                raise
-        direct = replace(self._login, direct=True)
-        made = connect(direct, database=self.database)
-        self._login = direct  # so the server's error log has one refusal, and not one for each connection
         return made
 
     def connect_as(self, user: str, password: Secret, host: str | None, port: int | None) -> TdsSession:

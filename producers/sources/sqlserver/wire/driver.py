@@ -69,6 +69,7 @@ FILE_UNUSABLE = define(
 _PLAIN_PACKET, _TLS_PACKET = 32767, 16383
 _TDS_8: Final = 0x08000000
 _MOST_ROUTES: Final = 4
+_MOST_UNITS: Final = 128  # of a name in LOGIN7
 _KEEP_IDLE_S, _KEEP_INTERVAL_S, _KEEP_COUNT = 30, 10, 5
 _NO_TLS: Final = "the server has no TLS"
 _FIX: Final = {
@@ -81,6 +82,15 @@ _FIX: Final = {
 _FIX_ELSE: Final = (
     "compare driver.encrypt with what the server has: strict needs SQL Server 2022, true needs TLS 1.2"
 )
+
+
+class _Utf16Text(str):
+    """A text as long as LOGIN7 counts it; the driver counts characters, and one can have two units."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return len(self.encode("utf-16-le", "surrogatepass")) // 2
 
 
 class _Login(tds_base._TdsLogin):  # type: ignore[misc] # noqa: SLF001 - what the driver's `connect` fills in
@@ -153,17 +163,17 @@ def _port_of(where: ServerLogin, instance: str) -> int:
 def _login(where: ServerLogin, host: str, port: int, database: str, *, reads_only: bool) -> _Login:
     made = _Login()
     made.server_name = host
-    made.client_host_name = socket.gethostname()[:128]
+    made.client_host_name = _cut(socket.gethostname())
     made.library = "python-tds"
     if where.token_file is not None:
         made.access_token = where.password.reveal()
     elif where.scheme is not None:
         made.auth = IntegratedLogin(where, where.scheme, host, port)
     else:
-        made.user_name = where.user
-        made.password = where.password.reveal()
-    made.app_name = where.application[:128]
-    made.database = database
+        made.user_name = _Utf16Text(where.user)
+        made.password = _Utf16Text(where.password.reveal())
+    made.app_name = _cut(where.application)
+    made.database = _Utf16Text(database)
     made.client_lcid = lcid.LANGID_ENGLISH_US
     made.pid = os.getpid() & 0xFFFFFFFF
     made.option_flag2 = tds_base.TDS_ODBC_ON  # ANSI's defaults, as every driver of Microsoft's has them
@@ -176,6 +186,12 @@ def _login(where: ServerLogin, host: str, port: int, database: str, *, reads_onl
         "strict": tds_base.PreLoginEnc.ENCRYPT_NOT_SUP,  # all of TDS is in TLS
     }[where.encrypt]
     return made
+
+
+def _cut(text: str) -> _Utf16Text:
+    """Cut a text to what LOGIN7 has room for."""
+    units = text.encode("utf-16-le", "surrogatepass")[: 2 * _MOST_UNITS]
+    return _Utf16Text(units.decode("utf-16-le", "ignore"))
 
 
 def _try(

@@ -1,16 +1,17 @@
 """The address of a server and our login; `connect` returns a session that is ready for statements.
 
-python-tds logs in (`driver.py`), to `master`, and `USE` enters the database: so a database that starts, is
-restored or has gone gives its own error, where a login to it would only fail.  Four logins go to the database
-itself: to Azure SQL Database, which has no USE; one that only reads, because a server decides by the database
-whether it sends such a client to a secondary; one with a token, whose user may exist in its database only;
-and one that `master` has refused, for the same reason (`session/server.py`).
+python-tds logs in (`driver.py`), to the database itself: so a user may exist in it only, and a wrong password
+is tried once.  A database that starts, is restored or has gone fails such a login with one number for all
+causes, behind a password that was right.  Then a login to `master` and `USE` say which it is.  Three logins
+do not ask further: to Azure SQL Database, which has no USE; one that only reads, because a server decides by
+the database whether it sends such a client to a secondary; and one with a token, which is read again.
 """
 
 from dataclasses import dataclass, field
 from typing import Final
 
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier
+from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.redaction import Redactor, Secret
@@ -27,7 +28,8 @@ MASTER: Final = "master"
 OURS: Final = "wrackline"  # the names of our sessions begin with this
 _DOING: Final = "open the database"
 # Without the first, a login that is not ODBC's gets the first 4096 bytes of a long value, without a word.
-_FIRST: Final = "SET TEXTSIZE 2147483647; SELECT SERVERPROPERTY('EngineEdition');"
+_FIRST: Final = "SET TEXTSIZE 2147483647;"
+_EDITION: Final = "SELECT SERVERPROPERTY('EngineEdition');"
 _NO_USE: Final = "5"  # the edition of Azure SQL Database
 
 
@@ -43,7 +45,6 @@ class ServerLogin:
     token_file: str | None = None  # its token is sent, and no password
     scheme: str | None = None  # of an integrated login: `integrated_login.py` has the words
     domain: str | None = None  # of an integrated login
-    direct: bool = False  # whether the login goes to the database itself
     instance: str | None = None  # its port is asked from the SQL Server Browser
     encrypt: str = "true"
     trusts_any: bool = False  # any certificate
@@ -97,22 +98,37 @@ class RefusedLoginError(Exception):
 
 def connect(where: ServerLogin, *, database: str = MASTER, intent_read_only: bool = False) -> TdsSession:
     """Open a session in a database; each statement is its own transaction."""
-    direct = where.direct or intent_read_only or where.token_file is not None
-    made = _logged_in(where, database if direct else MASTER, reads_only=intent_read_only)
     try:
-        ((edition,),) = made.values(_FIRST, _DOING)
-        if database == MASTER or direct:
-            return made
-        if edition != _NO_USE:
-            made.execute(f"USE {identifier(database)};", _DOING)
-            return made
-        made.close()
-        made = _logged_in(where, database, reads_only=False)
-        made.values(_FIRST, _DOING)
+        made = _logged_in(where, database, reads_only=intent_read_only)
+    except OperatorNeeded as error:
+        final = database == MASTER or intent_read_only or where.token_file is not None
+        if final or error.code != OBJECT_MISSING.code:
+            raise
+        return _entered(where, database, error)
+    try:
+        made.execute(_FIRST, _DOING)
     except BaseException:
         made.close()
         raise
     return made
+
+
+def _entered(where: ServerLogin, database: str, refusal: WracklineError) -> TdsSession:
+    """Enter a database that a login can't open, or raise why that is not possible."""
+    try:
+        made = _logged_in(where, MASTER, reads_only=False)
+    except WracklineError:  # who exists in that database only
+        raise refusal from None
+    try:
+        ((edition,),) = made.values(_EDITION, _DOING)
+        if edition != _NO_USE:
+            made.execute(f"{_FIRST} USE {identifier(database)};", _DOING)
+            return made
+    except BaseException:
+        made.close()
+        raise
+    made.close()
+    raise refusal
 
 
 def _logged_in(where: ServerLogin, database: str, *, reads_only: bool) -> TdsSession:

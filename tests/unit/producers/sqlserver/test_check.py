@@ -47,12 +47,14 @@ def ids(findings: Iterable[Finding]) -> list[str]:
         ({"version": "12.0.2000.8"}, ["version_old"]),
         ({"edition": 4}, ["edition_without"]),  # Express
         ({"agent": ("SQL Server Agent", "Stopped")}, ["agent_stopped"]),
-        ({"agent": None}, []),  # we may not see it
+        ({"agent": None}, []),  # there is none
+        ({"agent": None, "hides_agent": True}, ["agent_unseen"]),
+        ({"agent": None, "hides_agent": True, "edition": 5, "version": "12.0"}, []),  # Azure has a scheduler
         ({"replicated_bytes": 65_536}, ["replicated_size"]),
     ],
 )
 def test_what_a_server_lacks(change: dict[str, object], found: list[str]) -> None:
-    assert ids(server_findings(replace(SERVER, **change), "shop")) == found  # type: ignore[arg-type]
+    assert ids(server_findings(replace(SERVER, **change), "shop", "reader")) == found  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from wrackline.schemas.errors import Definite, Transient, WracklineError
 
 IDENTITY = DatabaseIdentity("family", "fork", "server/shop")
 A, B = instance("a", 7, 10), instance("b", 8, 50)
-NOW = DatabaseState("shop", IDENTITY, lsn(40), [A])
+NOW = DatabaseState("shop", IDENTITY, lsn(40), [A], tables=[A.source])
 SAVED = SqlServerPosition(3, lsn(30), transaction=b"t" * 10, identity=IDENTITY, instances=known(A))
 
 
@@ -67,6 +67,19 @@ def test_another_log_stops_the_pipeline(change: dict[str, object], code: str) ->
 )
 def test_our_last_commit_is_still_there_or_nobody_knows(change: dict[str, object]) -> None:
     assert resume_position(SAVED, replace(NOW, **change)) == SAVED  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tables": []},  # nothing is left of which rows could be missing
+        {"oldest": lsn(9), "transaction": SAVED.transaction},  # what was captured is still listed
+    ],
+)
+def test_instances_that_went_alone_or_with_their_tables_are_no_end_of_capture(
+    change: dict[str, object],
+) -> None:
+    assert resume_position(SAVED, replace(NOW, instances=[B], **change)) == SAVED  # type: ignore[arg-type]
 
 
 GROUPED = DatabaseIdentity("group", "", IDENTITY.name)

@@ -58,9 +58,21 @@ def test_the_first_statement_takes_the_limit_off_long_values(model: ModelServer)
         session = connect(login(server.port), database="shop")
         assert session.values(NAME) == [("shop",)]
         session.close()
-        first, second, _ = server.requests
-        assert first.startswith("SET TEXTSIZE 2147483647")
-        assert second == "USE [shop];"
+        first, _ = server.requests
+        assert first == "SET TEXTSIZE 2147483647;"
+
+
+def test_names_beyond_the_bmp_have_two_units_a_character(model: ModelServer) -> None:
+    """LOGIN7 counts units of UTF-16, and what comes behind a text begins where its units end."""
+    model.create_login("reader😀", "😀 secret", administrator=True)
+    model.create_database("shop😀")
+    with SqlServerStandin(model) as server:
+        where = replace(
+            login(server.port), user="reader😀", password=Secret("😀 secret"), application="😀" * 80
+        )
+        session = connect(where, database="shop😀")
+        assert session.values(NAME) == [("shop😀",)]
+        session.close()
 
 
 def test_the_settings_say_where_and_how(tmp_path: Path) -> None:
@@ -115,37 +127,67 @@ def test_a_database_that_can_t_be_entered_says_why(
     assert error.code == code
 
 
-def test_a_wrong_password_is_refused_once(model: ModelServer) -> None:
-    with SqlServerStandin(model) as server:
-        error = refused(replace(login(server.port), password=Secret("wrong")))
-    assert error.code == "sqlserver.login_refused"
-    assert "18456" in error.sentence
-
-
-def test_a_user_that_exists_in_its_database_only_is_let_in_there(
+def test_a_database_that_opens_while_we_ask_why_it_did_not_is_entered(
     model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As most users of Azure SQL Database are made; `master` is asked once, and not at each connection."""
-    model.create_login(USER, "secret", administrator=True)
-    model.contained[USER] = "shop"
-    tries: list[str] = []
+    model.databases["shop"].state = "RECOVERING"
+    judge = ModelServer.logs_in
+
+    def opens(self: ModelServer, *given: str) -> bool:
+        if given[-1] == "master":
+            self.databases["shop"].state = "ONLINE"
+        return judge(self, *given)
+
+    monkeypatch.setattr(ModelServer, "logs_in", opens)
+    with SqlServerStandin(model) as server:
+        session = connect(login(server.port), database="shop")
+        assert session.values(NAME) == [("shop",)]
+        session.close()
+
+
+@pytest.fixture
+def tries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The databases that logins asked for."""
+    asked: list[str] = []
     judge = ModelServer.logs_in
     monkeypatch.setattr(
         ModelServer,
         "logs_in",
-        lambda *given: tries.append(given[-1]) or judge(*given),  # type: ignore[func-returns-value]
+        lambda *given: asked.append(given[-1]) or judge(*given),  # type: ignore[func-returns-value]
     )
+    return asked
+
+
+@pytest.mark.parametrize("contained", [False, True])
+def test_a_wrong_password_is_tried_once(model: ModelServer, tries: list[str], *, contained: bool) -> None:
+    """A server that counts failures locks the account after a few of them."""
+    model.create_login(USER, "another", administrator=True)
+    if contained:
+        model.contained[USER] = "shop"
+    with SqlServerStandin(model) as server, pytest.raises(OperatorNeeded) as caught:
+        SqlServerConnector(read_settings(given_of(server.port, "shop")), "shop").connect()
+    assert caught.value.code == "sqlserver.login_refused"
+    assert "18456" in caught.value.sentence
+    assert tries == ["shop"]
+
+
+def test_a_user_that_exists_in_its_database_only_is_let_in_there(
+    model: ModelServer, tries: list[str]
+) -> None:
+    """As most users of Azure SQL Database are made."""
+    model.create_login(USER, "secret", administrator=True)
+    model.contained[USER] = "shop"
     with SqlServerStandin(model) as server:
         connector = SqlServerConnector(read_settings(given_of(server.port, "shop")), "shop")
         for _ in range(2):
             session = connector.connect()
             assert session.values(NAME) == [("shop",)]
             session.close()
-        assert tries == ["master", "shop", "shop"]
-        model.passwords[USER] = "another"
+        assert tries == ["shop", "shop"]
+        model.databases["shop"].state = "RESTORING"
         with pytest.raises(OperatorNeeded) as caught:
             SqlServerConnector(read_settings(given_of(server.port, "shop")), "shop").connect()
-        assert caught.value.code == "sqlserver.login_refused"
+        assert caught.value.code == "sqlserver.object_missing", "nobody else can say more"
 
 
 def test_who_only_reads_is_sent_to_the_secondary(model: ModelServer) -> None:
@@ -158,7 +200,7 @@ def test_who_only_reads_is_sent_to_the_secondary(model: ModelServer) -> None:
         session.close()
         assert (len(primary.requests), len(secondary.requests)) == (0, 2)
         connect(login(primary.port), database="shop").close()
-        assert len(primary.requests) == 2
+        assert len(primary.requests) == 1
 
 
 def test_a_route_may_name_an_instance_behind_the_host(model: ModelServer) -> None:
