@@ -269,7 +269,9 @@ class KeyBounds:
             return ()
         if one.sign == "OR":
             sides = [self._bound(side, depth, signs) for side in one.sides]
-            return (min if ">" in signs else max)(sides) if all(sides) else ()
+            if not all(sides):
+                return ()
+            return min(sides) if ">" in signs else max(sides, key=_last)
         if one.sign == "AND":
             return self._of_all(_conjuncts(one), depth, signs)
         found = self._compares(one, depth)
@@ -285,7 +287,9 @@ class KeyBounds:
                 rest = [other for other in parts if other is not part]
                 return (found[1], *(self._of_all(rest, depth + 1, signs) if rest else ()))
         bounds = [bound for part in parts if (bound := self._bound(part, depth, signs))]
-        return (max if ">" in signs else min)(bounds) if bounds else ()
+        if not bounds:
+            return ()
+        return max(bounds) if ">" in signs else min(bounds, key=_last)
 
     def _compares(self, one: Expression, depth: int) -> tuple[str, object] | None:
         """Return sign and sort key of a comparison between the column at this depth and a constant."""
@@ -304,6 +308,11 @@ class KeyBounds:
         except ServerError:
             return None  # a constant that the column can't hold: the comparison itself decides
         return (one.sign, key) if key == order_key(compiled.of, value) or isinstance(value, str) else None
+
+
+def _last(bound: _Bound) -> _Bound:
+    """Return the last key that this upper bound, of fewer columns perhaps, lets through."""
+    return (*bound, END)
 
 
 def _conjuncts(one: Expression) -> list[Expression]:
