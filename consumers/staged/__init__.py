@@ -10,6 +10,8 @@ through a view.  Nothing here knows a driver.
     merge     a batch as the statements of one transaction
     view      what readers see, and pairs that nobody sees
     service   what a service implements, and its sessions
+    carry     a frame as primitives, by Spark's expressions
+    carriers  files of primitives, where a service can load them
     letters   dead letters in a table
     upkeep    tombstones, pairs, forgotten stages
     target    the promises of the contract, over all of these

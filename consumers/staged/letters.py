@@ -16,7 +16,7 @@ from wrackline.consumers.contract.letters import DeadLetter, RecordPosition, blo
 from wrackline.consumers.staged.dialect import Primitive
 from wrackline.consumers.staged.merge import StageColumn
 from wrackline.consumers.staged.places import StagedLayout, new_mark
-from wrackline.consumers.staged.service import Carrier, StagedService, StagedSession, StageTable
+from wrackline.consumers.staged.service import CarriedFiles, Carrier, StagedService, StagedSession, StageTable
 from wrackline.schemas.tables.table import TableId
 
 Frame = TypeVar("Frame")
@@ -55,8 +55,12 @@ class StagedLetters(Generic[Frame]):
         storage = self._layout.place(table).table.name
         for block in blocks(letters):
             rows = [(storage, *row) for letter in block for row in _pieces(letter)]
-            with self._lend(table, "the keeping of dead letters") as session:
-                self._insert(session, table, rows)
+            files = self._carrier.carry_rows(rows, _COLUMNS)
+            try:
+                with self._lend(table, "the keeping of dead letters") as session:
+                    self._insert(session, table, files)
+            finally:
+                self._carrier.forget(files)
 
     def spots(self, table: TableId) -> frozenset[RecordPosition]:
         """Read only the spots."""
@@ -88,8 +92,7 @@ class StagedLetters(Generic[Frame]):
         if self._is_there(session):
             session.run(f"DELETE FROM {self._box} WHERE {self._own(table)}")  # noqa: S608
 
-    def _insert(self, session: StagedSession, table: TableId, rows: Sequence[_Row]) -> None:
-        files = self._carrier.carry_rows(rows, _COLUMNS)
+    def _insert(self, session: StagedSession, table: TableId, files: CarriedFiles) -> None:
         stage = StageTable(self._layout.place(table).stage(new_mark()), _COLUMNS)
         columns = ", ".join(f"{one.name} {self._dialect.types[one.of]}" for one in _COLUMNS)
         names, source = ", ".join(one.name for one in _COLUMNS), self._dialect.path(stage.relation)
@@ -103,7 +106,6 @@ class StagedLetters(Generic[Frame]):
             f" WHERE NOT EXISTS (SELECT 1 FROM {self._box} b WHERE {same})"
         )
         session.run(f"DROP TABLE {source}")
-        self._carrier.forget(files)
 
     def _all(self, table: TableId) -> Iterator[_Row]:
         """Read the pieces of all letters in their order, each once."""

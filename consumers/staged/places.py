@@ -44,8 +44,7 @@ class StagedPlace:
 
     def has_stage(self, name: str) -> bool:
         """Whether a table of the storage is a stage of this table."""
-        mark = name[-_MARK:]
-        return name == self.stage(mark).name and mark.startswith("__")
+        return name == self.stage(name[-_MARK:]).name
 
     @property
     def _stages(self) -> str:

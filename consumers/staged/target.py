@@ -193,12 +193,14 @@ class StagedTarget(Generic[Frame]):
             return StagedBatch(mark, None)
         stage = StageTable(place.stage(mark), columns)
         batch = StagedBatch(mark, stage)
-        with self._session(table, "the staging of a batch") as session:
-            session.run(self._service.create_stage(stage))
-            with self._lock:
-                self._staged[table] = batch
-            loaded = session.load(stage, files, stage.relation.name)
-        self._carrier.forget(files)
+        try:
+            with self._session(table, "the staging of a batch") as session:
+                session.run(self._service.create_stage(stage))
+                with self._lock:
+                    self._staged[table] = batch
+                loaded = session.load(stage, files, stage.relation.name)
+        finally:
+            self._carrier.forget(files)
         if loaded != files.rows:
             raise LOAD_SHORT(carried=files.rows, table=table, loaded=loaded)
         return batch

@@ -6,7 +6,7 @@ from math import nan
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.duck_service import DIALECT, IN_PARTS
@@ -75,8 +75,23 @@ def newer_only(rows: dict[Key, Stored], batch: dict[Key, Latest]) -> dict[Key, S
     return {key: stored for key, stored in merge(rows, batch).items() if not stored.deleted}
 
 
+_PARTIAL = Change(
+    KEYS[0], seq(4), "u", {"shop": "a", "number": 1, "label": None, "big": None}, frozenset(CARRIED)
+)
+_WHOLE = replace(_PARTIAL, op="c", values={**_PARTIAL.values, "label": "y", "big": "x"}, unsent=NONE)
+
+
 @settings(_EACH, max_examples=10)
 @given(told=batches(), ranged=st.booleans())
+@example(  # what is stored is kept, but nothing of a row that was deleted, not even where nobody sees it
+    told=[
+        ([replace(_WHOLE, seq=seq(2))], None),
+        ([_PARTIAL], None),
+        ([replace(_PARTIAL, seq=seq(6), op="d", unsent=NONE)], None),
+        ([replace(_PARTIAL, seq=seq(8))], None),
+    ],
+    ranged=True,
+)
 def test_the_table_is_the_models(world: DuckWorld, told: Told, *, ranged: bool) -> None:
     one_after_another(world, told, ranged=ranged)
 

@@ -111,6 +111,16 @@ def test_one_of_two_consumers_wins(world: DuckWorld) -> None:
     assert second.applied(TABLE.id) == first.applied(TABLE.id) == plan.upto, "it has asked again"
 
 
+def test_what_is_remembered_is_not_trusted_for_ever(world: DuckWorld) -> None:
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    trusts: Target[Any, Any] = world.open()
+    asks: Target[Any, Any] = world.open(trust_s=0)
+    before = [one.applied(TABLE.id).offsets for one in (trusts, asks)]
+    put(world, plan_for(world, 2), change("u", A, 2, "y"))
+    after = [one.applied(TABLE.id).offsets for one in (trusts, asks)]
+    assert after == [before[0], plan_for(world, 2).upto.offsets]
+
+
 def test_a_reshape_of_another_consumer_is_seen(world: DuckWorld) -> None:
     plan = plan_for(world, 1)
     put(world, plan, change("c", A, 1, "x"))
@@ -289,6 +299,21 @@ def test_a_load_that_lost_rows_is_not_merged(tmp_path: Path) -> None:
     with pytest.raises(Transient, match=r"staged\.load_short.*2 rows.*loaded 1"):
         put(world, plan_for(world, 1), change("c", A, 1, "x"), change("c", B, 2, "y"))
     assert labels(world) == {}
+
+
+def test_no_file_is_left_of_what_could_not_be_loaded(world: DuckWorld, tmp_path: Path) -> None:
+    plan = plan_for(world, 1)
+    put(world, plan, change("c", A, 1, "x"))
+
+    def refuse(text: str) -> str:
+        return text.replace("read_parquet", "read_nothing")
+
+    world.service.reach = refuse
+    with pytest.raises(OperatorNeeded, match=r"test\.duck_refused"):
+        world.target.stage(world.frame([change("u", A, 2)], plan), plan)
+    with pytest.raises(OperatorNeeded, match=r"test\.duck_refused"):
+        world.target.letters.keep(TABLE.id, [letter(1)])
+    assert list(tmp_path.glob("*.parquet")) == []
 
 
 def test_a_type_that_values_do_not_fit_is_refused(world: DuckWorld) -> None:

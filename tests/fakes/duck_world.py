@@ -22,7 +22,7 @@ from wrackline.consumers.staged.places import StagedLayout
 from wrackline.consumers.staged.service import CarriedFiles
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.staged.state import read_state
-from wrackline.consumers.staged.target import StagedTarget
+from wrackline.consumers.staged.target import TRUST_S, StagedTarget
 from wrackline.schemas.tables.table import TableId
 from wrackline.testing.targets.merge_model import (
     Change,
@@ -165,9 +165,9 @@ class DuckWorld:
         self.carrier = ModelCarrier(folder)
         self.target: Target[Any, Any] = self.open()
 
-    def open(self) -> StagedTarget[Frame]:
+    def open(self, trust_s: float = TRUST_S) -> StagedTarget[Frame]:
         """Another consumer of the same tables."""
-        return StagedTarget(self.service, self.layout, self.carrier)
+        return StagedTarget(self.service, self.layout, self.carrier, trust_s)
 
     def frame(self, changes: Sequence[Change], plan: MergePlan) -> object:
         return latest(changes, plan.floor)
