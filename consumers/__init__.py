@@ -10,11 +10,12 @@ In: the topics of one server.  Out: tables of a target, each with the offsets th
     drive          which table is merged when, and which consumer may merge at all
     spark          the Spark session, and what Spark lacks
     lake           SQL and table shapes for every target whose tables Spark writes
+    staged         SQL and table shapes for every target that loads files and merges them itself
     observe        metrics, status, and the look for new offsets
     auto_cdc       feeds that no worker of ours wrote
     targets        one folder for each target
     failpoints.py  places where a test lets the process die
 
-An import goes one way: observe, drive, batch, then kafka, newest, records and lake, then contract and
-spark. A target imports contract, lake, spark and failpoints, and nothing else of this folder.
+An import goes one way: observe, drive, batch, then kafka, newest, records, lake and staged, then contract
+and spark. A target imports contract, lake, staged, spark and failpoints, and nothing else of this folder.
 """

@@ -13,5 +13,6 @@ here reads Kafka or runs Spark.
     sequences     the sequence of a feed as text and as value
     batch_scope   a range of offsets, and which schemas a batch was written with
     counts        how many rows of each operation a batch holds
+    column_text   a column's type as JSON
     applied_text  what a table has applied, as the JSON text of a commit
 """

@@ -7,6 +7,7 @@ refused; so is a name that begins like our own columns.
 """
 
 import re
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -14,6 +15,7 @@ from hashlib import sha256
 from itertools import count
 
 from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.settings.value_kinds import Value
 from wrackline.schemas.tables.table import TableSchema
 
 NAMES_COLLIDE = define(
@@ -30,6 +32,7 @@ NAME_RESERVED = define(
 )
 
 _HASH_DIGITS = 8
+_PARTS = ("database", "schema")  # of a source, in a template
 
 
 class Case(Enum):
@@ -99,6 +102,19 @@ def target_names(table: TableSchema, identifiers: Identifiers, *, reserved_prefi
         taken[compared] = column.name
         names[column.name] = name
     return names
+
+
+def template_fault(value: Value) -> str | None:
+    """Say what is wrong with a template of a schema's name."""
+    try:
+        found = [(part, form, how) for _, part, form, how in string.Formatter().parse(str(value))]
+    except ValueError:
+        found = [("?", None, None)]
+    parts = [(part, form, how) for part, form, how in found if part is not None]
+    # a form could ask for a name of any width
+    if not value or "\0" in str(value) or any(part not in _PARTS or form or how for part, form, how in parts):
+        return "expected a name, in which {database} and {schema} may stand"
+    return None
 
 
 def _fits(name: str, identifiers: Identifiers) -> bool:

@@ -13,8 +13,9 @@ from typing import Any
 
 from pyspark.sql.types import ArrayType, DataType, StructField
 
+from wrackline.consumers.contract.column_text import type_from_json, type_to_json
 from wrackline.consumers.contract.plan import PlannedColumn
-from wrackline.schemas.tables.types import ColumnType, Kind, digits, spark_type
+from wrackline.schemas.tables.types import ColumnType, Kind, spark_type
 
 # What Iceberg and Delta widen in place, as kinds of the source.
 WIDENS = frozenset(
@@ -46,7 +47,7 @@ def identity_of(field: StructField) -> int | None:
 
 def describe_columns(columns: Iterable[PlannedColumn]) -> str:
     """Write what the table can't say of its columns, for one property."""
-    return json.dumps({str(c.identity): {"name": c.source, "type": _type_to_json(c.type)} for c in columns})
+    return json.dumps({str(c.identity): {"name": c.source, "type": type_to_json(c.type)} for c in columns})
 
 
 def planned_column(identity: int, target: str, described: Mapping[str, Any]) -> PlannedColumn:
@@ -54,7 +55,7 @@ def planned_column(identity: int, target: str, described: Mapping[str, Any]) -> 
     name = described["name"]
     if not isinstance(name, str):
         raise TypeError("a column's name is not a text")
-    return PlannedColumn(identity, name, target, _type_from_json(described["type"]))
+    return PlannedColumn(identity, name, target, type_from_json(described["type"]))
 
 
 def spark_data_type(column_type: ColumnType) -> DataType:
@@ -67,31 +68,3 @@ def element_path(quoted_name: str, new: DataType) -> tuple[str, DataType]:
     if isinstance(new, ArrayType):
         return element_path(f"{quoted_name}.element", new.elementType)
     return quoted_name, new
-
-
-def _type_to_json(its: ColumnType) -> dict[str, Any]:
-    written = {
-        "kind": its.kind.value,
-        "source": its.source,
-        "precision": its.precision,
-        "scale": its.scale,
-        "length": its.length,
-        "labels": list(its.labels) or None,
-        "element": None if its.element is None else _type_to_json(its.element),
-    }
-    return {name: value for name, value in written.items() if value is not None}
-
-
-def _type_from_json(written: Mapping[str, Any]) -> ColumnType:
-    element, kind = written.get("element"), Kind(written["kind"])
-    decimal = kind is Kind.DECIMAL
-    precision, scale = digits(written["precision"], written["scale"]) if decimal else (None, None)
-    return ColumnType(
-        kind,
-        written["source"],
-        precision,
-        scale,
-        length=written.get("length"),
-        labels=tuple(written.get("labels", ())),
-        element=None if element is None else _type_from_json(element),
-    )

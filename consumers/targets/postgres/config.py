@@ -1,6 +1,6 @@
 """What can be set about a PostgreSQL target."""
 
-from wrackline.consumers.targets.postgres.sql.place import template_fault
+from wrackline.consumers.contract.identifiers import template_fault
 from wrackline.schemas.settings.declared.libpq_settings import GROUP, LOW, MEDIUM, connection
 from wrackline.schemas.settings.setting import Declared, Requirement, Setting
 from wrackline.schemas.settings.value_kinds import SettingKind, between, in_bytes

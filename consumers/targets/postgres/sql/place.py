@@ -7,18 +7,15 @@ The plain name belongs to the readers: SELECT count(*) FROM orders must not coun
 table is in another schema, so that a right to read `public` shows them none of ours.  Pure.
 """
 
-import string
 from dataclasses import dataclass
 
 from psycopg import sql
 
 from wrackline.consumers.contract.identifiers import Identifiers, target_name
-from wrackline.schemas.settings.value_kinds import Value
 from wrackline.schemas.tables.table import TableId
 
 IDENTIFIERS = Identifiers(most_characters=63, most_bytes=63)
 APPLIED = "_wl_applied"
-_PARTS = ("database", "schema")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +61,3 @@ class PgTargetLayout:
     def applied(self) -> sql.Identifier:
         """Our own table: what is applied, and the shape of each table."""
         return sql.Identifier(self.storage_schema, APPLIED)
-
-
-def template_fault(value: Value) -> str | None:
-    """Say what is wrong with a template of a schema's name."""
-    try:
-        found = [(part, form, how) for _, part, form, how in string.Formatter().parse(str(value))]
-    except ValueError:
-        found = [("?", None, None)]
-    parts = [(part, form, how) for part, form, how in found if part is not None]
-    # a form could ask for a name of any width
-    if not value or "\0" in str(value) or any(part not in _PARTS or form or how for part, form, how in parts):
-        return "expected a name, in which {database} and {schema} may stand"
-    return None

@@ -1,0 +1,162 @@
+"""What a service implements in a folder of its own, what takes files to it, and the sessions with it.
+
+    a frame --Carrier--> files --Session.load--> a stage --Session.commit--> the table
+
+A session is a connection, or what a service has in its place.  The room beside this file writes the texts; a
+service's folder knows its driver, its types, its refusals and its checks.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
+
+from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.staged.dialect import StagedDialect
+from wrackline.consumers.staged.merge import StageColumn
+from wrackline.consumers.staged.places import StagedPlace, StagedRelation
+from wrackline.consumers.staged.shape import StagedShape
+from wrackline.consumers.staged.state import StateMove
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.language.findings import Finding
+
+Frame = TypeVar("Frame", contravariant=True)  # noqa: PLC0105 - read by callers, not only by mypy
+
+_MOST_IDLE: Final = 8  # sessions kept; more than tables are merged at once
+
+
+@dataclass(frozen=True, slots=True)
+class StageTable:
+    """A table that files are loaded into."""
+
+    relation: StagedRelation
+    columns: tuple[StageColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedFiles:
+    """Files that a service can load."""
+
+    addresses: tuple[str, ...]
+    rows: int
+
+
+class Carrier(Protocol[Frame]):
+    """Takes rows to where the service can load them, as files of primitives."""
+
+    def carry(self, frame: Frame, plan: MergePlan, columns: Sequence[StageColumn]) -> CarriedFiles:
+        """Write a frame; an empty one is no file."""
+        ...
+
+    def carry_rows(self, rows: Sequence[Sequence[object]], columns: Sequence[StageColumn]) -> CarriedFiles:
+        """Write a few rows of our own."""
+        ...
+
+    def forget(self, files: CarriedFiles) -> None:
+        """Remove files that are loaded; those that a crash leaves go with time."""
+        ...
+
+
+class StagedSession(Protocol):
+    """One conversation, used by one thread at a time."""
+
+    def rows(self, text: str) -> list[tuple[Any, ...]]:
+        """Ask."""
+        ...
+
+    def run(self, text: str) -> None:
+        """Do one statement, which is committed by itself."""
+        ...
+
+    def commit(self, move: StateMove, steps: Sequence[str], name: str) -> bool:
+        """Move the state and do the steps in one transaction.
+
+        False: the state had another number, and nothing was changed.  The name is this commit's alone, so a
+        service can be asked what became of it.
+        """
+        ...
+
+    def load(self, stage: StageTable, files: CarriedFiles, name: str) -> int:
+        """Load the files into a stage that is there, and return how many rows it has."""
+        ...
+
+    def close(self) -> None:
+        """End it; nothing that was not committed is left."""
+        ...
+
+
+class StagedService(Protocol):
+    """One open place."""
+
+    @property
+    def dialect(self) -> StagedDialect:
+        """Its SQL."""
+        ...
+
+    def session(self) -> StagedSession:
+        """Open a session."""
+        ...
+
+    def state_row(self, session: StagedSession, table: StagedRelation) -> tuple[Any, ...] | None:
+        """Read a table's state by the cheapest way there is; None: no table.  Empty: it has not one row."""
+        ...
+
+    def made(self, session: StagedSession, relation: StagedRelation) -> str | None:
+        """Return what distinguishes a table or view from a later one of its name; None: it is not there."""
+        ...
+
+    def create(self, place: StagedPlace, shape: StagedShape) -> Sequence[str]:
+        """Write the creation of the table; where it is there already, it changes nothing."""
+        ...
+
+    def create_stage(self, stage: StageTable) -> str:
+        """Write the creation of a stage, which the service removes by itself where it can."""
+        ...
+
+    def old_tables(self, session: StagedSession, beginning: StagedRelation) -> Sequence[str]:
+        """Return tables whose names begin so, and which are older than a day."""
+        ...
+
+    def refusal(self, error: Exception, doing: str, place: str) -> WracklineError | None:
+        """Say what an error of the driver means, without its text; None: it is not the driver's."""
+        ...
+
+    def check(self, session: StagedSession, places: Sequence[StagedPlace]) -> Iterator[Finding]:
+        """Find what is in the way; change nothing."""
+        ...
+
+
+class StagedSessions:
+    """The open sessions: each has one user at a time, and is kept between two; safe for many threads."""
+
+    def __init__(self, open_session: Callable[[], StagedSession]) -> None:
+        self._open, self._lock = open_session, threading.Lock()
+        self._idle: list[StagedSession] = []
+        self._closed = False
+
+    @contextmanager
+    def lend(self) -> Iterator[StagedSession]:
+        """Lend one; it is not used again after an error."""
+        with self._lock:
+            session = self._idle.pop() if self._idle else None
+        session = session or self._open()
+        try:
+            yield session
+        except BaseException:
+            session.close()
+            raise
+        with self._lock:
+            keeps = not self._closed and len(self._idle) < _MOST_IDLE
+            if keeps:
+                self._idle.append(session)
+        if not keeps:
+            session.close()
+
+    def close(self) -> None:
+        """End the idle ones; one in use ends when it comes back."""
+        with self._lock:
+            self._closed = True
+            ended, self._idle = self._idle, []
+        for session in ended:
+            session.close()

@@ -1,0 +1,182 @@
+"""Which columns a table has, and where their values lie.
+
+A column's place is given once: the table behind the view has the name that the column had when it was added,
+and keeps it.  So a rename, a swap or a drop is another view.  A column that needs another type gets a second
+place, which one UPDATE fills, and leaves the first.
+
+In: a plan, the changes, and the shape before them.  Out: the shape after, and which places it adds and fills.
+Columns of the table that no shape names are the user's, and no statement of ours names them either.  Pure.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from wrackline.consumers.contract.identifiers import Identifiers, suffixed_names, target_name
+from wrackline.consumers.contract.plan import ROW, MergePlan, OurColumns, PlannedColumn, TableMode
+from wrackline.consumers.contract.target import Alteration
+from wrackline.consumers.staged.dialect import Primitive, StagedDialect
+from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
+from wrackline.schemas.tables.types import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class StagedColumn:
+    """A column, and the name that its values have in the table."""
+
+    column: PlannedColumn
+    place: str
+
+    @property
+    def type(self) -> ColumnType:
+        """Its type."""
+        return self.column.type
+
+
+@dataclass(frozen=True, slots=True)
+class StagedShape:
+    """A table's columns, and which of them are its key."""
+
+    columns: tuple[StagedColumn, ...]
+    key: tuple[int, ...]  # identities
+    ours: OurColumns
+    mode: TableMode = TableMode.UPSERT
+    leaving: tuple[str, ...] = ()  # places that are to be dropped
+    shown: bool = False  # whether the view shows this shape, and nothing is leaving
+
+    @property
+    def keyless(self) -> bool:
+        """Whether rows have no key, and are there as often as they came more than they went."""
+        return self.mode is TableMode.UPSERT and self.key == (ROW,)
+
+    @property
+    def of_source(self) -> tuple[StagedColumn, ...]:
+        """The columns that readers see."""
+        return tuple(one for one in self.columns if one.column.identity != ROW)
+
+    @property
+    def key_place(self) -> str:
+        """The column by which rows are found; where an event has a row of its own, that is what it holds."""
+        return key_place(self.ours)
+
+    def places(self) -> dict[str, str]:
+        """Map each column, by its name for readers, to its place."""
+        return {one.column.target: one.place for one in self.columns}
+
+
+@dataclass(frozen=True, slots=True)
+class StagedReshaping:
+    """What changes a table's shape: columns that are added, some of which are filled from other places."""
+
+    shape: StagedShape
+    added: tuple[StagedColumn, ...] = ()
+    filled: tuple[tuple[StagedColumn, StagedColumn], ...] = ()  # the new one, and where its values are
+
+    def additions(self, table: str, dialect: StagedDialect) -> Iterator[str]:
+        """Write the columns that are added; repeated, a statement changes nothing."""
+        for one in self.added:
+            column = f"{dialect.quoted(one.place)} {dialect.physical(one.type)}"
+            yield f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column}"
+
+    def fillings(self, table: str, dialect: StagedDialect) -> list[str]:
+        """Write how second places get their values."""
+        return [
+            f"UPDATE {table} SET {dialect.quoted(new.place)}"  # noqa: S608 - names are quoted
+            f" = {dialect.converted(dialect.quoted(old.place), old.type, new.type)}"
+            f" WHERE {dialect.quoted(old.place)} IS NOT NULL"
+            for new, old in self.filled
+        ]
+
+
+def key_place(ours: OurColumns) -> str:
+    """Name the column of a row's key, beside our others."""
+    return ours.seq.removesuffix("seq") + "key"
+
+
+def first_shape(plan: MergePlan, dialect: StagedDialect) -> StagedShape:
+    """Return the shape of a table that is made for a plan."""
+    empty = StagedShape((), _key(plan), plan.ours, plan.mode)
+    return replace(empty, columns=tuple(_placed(plan.columns, empty, dialect.identifiers)))
+
+
+def reshape_columns(
+    shape: StagedShape, plan: MergePlan, changes: Sequence[Alteration], dialect: StagedDialect
+) -> StagedReshaping:
+    """Follow the changes, by identity; one that is done already changes nothing."""
+    before = {one.column.identity: one for one in shape.columns}
+    wanted = {column.identity: column for column in plan.columns}
+    made = {identity: one.column for identity, one in before.items()}
+    for change in changes:
+        match change:
+            case AddColumn(column):
+                made.setdefault(column.identity, wanted[column.identity])
+            case DropColumn(column):
+                made.pop(column.identity, None)
+            case RenameColumn(identity):
+                new = wanted[identity]
+                made[identity] = replace(made[identity], source=new.source, target=new.target)
+            case ChangeType(identity):
+                made[identity] = replace(made[identity], type=change.new)
+    stays = {
+        identity: StagedColumn(column, before[identity].place)
+        for identity, column in made.items()
+        if identity in before and dialect.physical(before[identity].type) == dialect.physical(column.type)
+    }
+    fresh = [column for identity, column in made.items() if identity not in stays]
+    placed = {one.column.identity: one for one in _placed(fresh, shape, dialect.identifiers)}
+    order = [column.identity for column in plan.columns if column.identity in made]
+    order += [identity for identity in made if identity not in order]
+    columns = tuple((stays | placed)[identity] for identity in order)
+    left = [one.place for identity, one in before.items() if identity not in stays and identity != ROW]
+    after = replace(shape, columns=columns, key=_key(plan), leaving=(*shape.leaving, *left))
+    if after != shape:
+        after = replace(after, shown=False)
+    return StagedReshaping(
+        after,
+        tuple(one for identity, one in placed.items() if identity != ROW),
+        tuple((one, before[identity]) for identity, one in placed.items() if identity in before),
+    )
+
+
+def table_columns(shape: StagedShape, dialect: StagedDialect) -> dict[str, str]:
+    """Map the names of a table's columns to their types; a tombstone has only a key, so all may be null."""
+    ours, text = shape.ours, dialect.types[Primitive.TEXT]
+    return {
+        shape.key_place: text,
+        **{one.place: dialect.physical(one.type) for one in shape.of_source},
+        ours.seq: text,
+        ours.op: text,
+        ours.deleted: dialect.types[Primitive.BOOLEAN],
+        ours.missing: text,
+        ours.commit_ts: dialect.moment_type,
+    }
+
+
+def drop_column(table: str, place: str, dialect: StagedDialect) -> str:
+    """Write that a place goes with its values."""
+    return f"ALTER TABLE {table} DROP COLUMN IF EXISTS {dialect.quoted(place)}"
+
+
+def _placed(
+    columns: Iterable[PlannedColumn], shape: StagedShape, identifiers: Identifiers
+) -> Iterator[StagedColumn]:
+    """Give columns places that no other one has, nor one that is leaving."""
+    used = {_compared(name, identifiers) for name in (*(one.place for one in shape.columns), *shape.leaving)}
+    for column in columns:
+        if column.identity == ROW:
+            yield StagedColumn(column, key_place(shape.ours))
+            continue
+        names = suffixed_names(column.target, f"__{column.identity}", identifiers)
+        place = target_name(column.target, identifiers)
+        while _compared(place, identifiers) in used:
+            place = next(names)
+        used.add(_compared(place, identifiers))
+        yield StagedColumn(column, place)
+
+
+def _compared(name: str, identifiers: Identifiers) -> str:
+    return name if identifiers.case_sensitive else name.casefold()
+
+
+def _key(plan: MergePlan) -> tuple[int, ...]:
+    identities = {column.target: column.identity for column in plan.columns}
+    return tuple(identities[name] for name in plan.key)

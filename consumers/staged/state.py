@@ -1,0 +1,213 @@
+"""What is kept about a table, in a table of its own that has one row.
+
+    number    rises by one with each commit of ours
+    version   of this form
+    source    whose copy it is
+    made      what the service says of the table that distinguishes it from a later one; null: not made yet
+    shape     columns by identity, and their places
+    applied   how far it has come
+
+A service locks or refuses by table, so one table of states would make all merges wait for each other.  Each
+commit moves the number from what was read, and if that changes no row, nothing of it is kept: that is the
+only guard between two consumers.
+
+In: a state, or a row.  Out: statements, and the state.  The JSON is percent-encoded, so it has no quote and
+no backslash, on which the services disagree.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from wrackline.consumers.contract import applied_text
+from wrackline.consumers.contract.column_text import type_from_json, type_to_json
+from wrackline.consumers.contract.plan import Applied, OurColumns, PlannedColumn, TableMode
+from wrackline.consumers.staged.dialect import Primitive, StagedDialect
+from wrackline.consumers.staged.shape import StagedColumn, StagedShape
+from wrackline.schemas import untrusted
+from wrackline.schemas.errors import Definite, OperatorNeeded, define
+from wrackline.schemas.tables.table import TableId
+
+VERSION: Final = 1
+COLUMNS: Final = ("number", "version", "source", "made", "shape", "applied")
+_SAFE = "{}[]:, "  # what JSON consists of, except for its quotes
+
+UNREADABLE = define(
+    "staged.state_unreadable",
+    Definite,
+    "{state} says what is kept about {table} in a form that this version does not know",
+    hint="a newer version of Wrackline wrote it; install that version where wrackline consume runs",
+)
+BROKEN = define(
+    "staged.state_broken",
+    OperatorNeeded,
+    "what {state} keeps about {table} can't be read: it is not one row as Wrackline writes it",
+    hint="set {state} back to what it was, and {table} to the same moment; or start over: DROP TABLE {table};"
+    " then: wrackline snapshot start <pipeline.toml> '<table>'",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedState:
+    """The one row."""
+
+    source: TableId
+    shape: StagedShape
+    applied: Applied = field(default_factory=Applied)
+    number: int = 1
+    made: str | None = None
+
+    def then(
+        self, *, shape: StagedShape | None = None, applied: Applied | None = None, made: str | None = None
+    ) -> "StagedState":
+        """Return the state behind the next commit, which changes these."""
+        return StagedState(
+            self.source, shape or self.shape, applied or self.applied, self.number + 1, made or self.made
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StateMove:
+    """From a number to the next one, with what is written."""
+
+    state: str  # the table, as a statement names it
+    number: int
+    writes: Mapping[str, str]  # expressions
+
+    @property
+    def text(self) -> str:
+        """The statement: it changes one row, or the state had another number."""
+        sets = ", ".join(f"{name} = {value}" for name, value in self.writes.items())
+        return f"UPDATE {self.state} SET {sets} WHERE number = {self.number}"  # noqa: S608 - names and texts are quoted
+
+
+def first_state(state: StagedState, table: str, dialect: StagedDialect) -> str:
+    """Write the creation of the table with its row, which one of two consumers does."""
+    columns = ", ".join(f"{value} AS {name}" for name, value in _row(state, dialect).items())
+    return f"CREATE TABLE IF NOT EXISTS {table} AS SELECT {columns}"
+
+
+def state_move(before: StagedState, after: StagedState, table: str, dialect: StagedDialect) -> StateMove:
+    """Write what has changed."""
+    was, now = _row(before, dialect), _row(after, dialect)
+    return StateMove(table, before.number, {name: now[name] for name in COLUMNS if now[name] != was[name]})
+
+
+def state_query(table: str) -> str:
+    """Ask for the row, in the order of COLUMNS."""
+    return f"SELECT {', '.join(COLUMNS)} FROM {table}"  # noqa: S608 - the name is quoted
+
+
+def read_state(row: Sequence[Any], state: str, table: str) -> StagedState:
+    """Read a row that others may have changed; the names are for the errors."""
+    try:
+        number, version, source, made, shape, applied = row
+        known = version == VERSION
+        found = StagedState(
+            TableId(*map(untrusted.text, _read(source))),
+            _shape(_read(shape)),
+            Applied(),
+            untrusted.number(number),
+            None if made is None else unquote(untrusted.text(made)),
+        ) if known else None  # fmt: skip
+        progress = unquote(untrusted.text(applied))
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        refused = BROKEN(state=state, table=table)
+        raise refused from None  # the first error shows the row
+    if found is None:
+        raise UNREADABLE(state=state, table=table)
+    return replace(found, applied=applied_text.parse(progress, table, f"DROP TABLE {table}"))
+
+
+class StateMemory:
+    """States as our own commits left them; safe for many threads.
+
+    It spares questions, and can't do harm: a move from a wrong number changes nothing.  What another session
+    did is found after an error, a refused move, or when the trust is over.
+    """
+
+    def __init__(self, trust_s: float) -> None:
+        self._trust_s, self._lock = trust_s, threading.Lock()
+        self._states: dict[TableId, tuple[StagedState, float]] = {}
+
+    def get(self, table: TableId) -> StagedState | None:
+        """Return a state that is trusted."""
+        with self._lock:
+            state, since = self._states.get(table, (None, 0.0))
+        return state if time.monotonic() - since < self._trust_s else None
+
+    def put(self, table: TableId, state: StagedState) -> None:
+        """Remember what was read or committed now."""
+        with self._lock:
+            self._states[table] = state, time.monotonic()
+
+    def forget(self, table: TableId) -> None:
+        """Trust nothing about a table."""
+        with self._lock:
+            self._states.pop(table, None)
+
+
+def _row(state: StagedState, dialect: StagedDialect) -> dict[str, str]:
+    texts = {
+        "source": _write(list(state.source)),
+        "made": None if state.made is None else quote(state.made, safe=_SAFE),
+        "shape": _write(_shape_texts(state.shape)),
+        "applied": quote(applied_text.text(state.applied), safe=_SAFE),
+    }
+    row = {
+        name: dialect.cast("NULL" if text is None else dialect.literal(text), Primitive.TEXT)
+        for name, text in texts.items()
+    }
+    numbers = {"number": state.number, "version": VERSION}
+    row |= {name: dialect.cast(str(number), Primitive.BIGINT) for name, number in numbers.items()}
+    return {name: row[name] for name in COLUMNS}
+
+
+def _write(value: object) -> str:
+    return quote(json.dumps(value), safe=_SAFE)
+
+
+def _read(text: object) -> Any:  # noqa: ANN401 - JSON is anything
+    return json.loads(unquote(untrusted.text(text)))
+
+
+def _shape_texts(shape: StagedShape) -> dict[str, object]:
+    columns = [
+        {
+            "identity": one.column.identity,
+            "source": one.column.source,
+            "target": one.column.target,
+            "place": one.place,
+            "type": type_to_json(one.type),
+        }
+        for one in shape.columns
+    ]
+    lists = {"columns": columns, "key": list(shape.key), "leaving": list(shape.leaving)}
+    return {**lists, "ours": asdict(shape.ours), "mode": shape.mode.value, "shown": shape.shown}
+
+
+def _shape(texts: Mapping[str, Any]) -> StagedShape:
+    columns = tuple(
+        StagedColumn(
+            PlannedColumn(
+                untrusted.number(one["identity"]),
+                untrusted.text(one["source"]),
+                untrusted.text(one["target"]),
+                type_from_json(one["type"]),
+            ),
+            untrusted.text(one["place"]),
+        )
+        for one in texts["columns"]
+    )
+    return StagedShape(
+        columns,
+        tuple(map(untrusted.number, texts["key"])),
+        OurColumns(**{name: untrusted.text(column) for name, column in texts["ours"].items()}),
+        TableMode(texts["mode"]),
+        tuple(map(untrusted.text, texts["leaving"])),
+        texts["shown"] is True,
+    )

@@ -1,0 +1,411 @@
+"""The target itself: each promise of the contract, by the module that keeps it.
+
+    ensure_table, alter   shape.py, view.py   statement by statement, each of which may be repeated
+    stage                 the carrier's files, loaded into a table of the batch's own
+    apply                 merge.py            one transaction, which first moves the state
+    held, applied         state.py            from memory where that is trusted
+
+The state is written before what follows from it (a view, a column that goes), and says that this is still to
+be done; `ensure_table` and `alter` finish it.  Safe for many threads: each call works in a session that no
+other call has meanwhile.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final, Generic, TypeVar
+
+from wrackline.consumers.contract.modes import MADE_OTHERWISE, OTHER_MODE
+from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
+from wrackline.consumers.contract.target import (
+    Alteration,
+    Capabilities,
+    MergeStyle,
+    UpkeepRemoval,
+    UpkeepResult,
+)
+from wrackline.consumers.staged.letters import StagedLetters
+from wrackline.consumers.staged.merge import StagedMerge, staged_columns
+from wrackline.consumers.staged.places import StagedLayout, StagedPlace, new_mark
+from wrackline.consumers.staged.service import (
+    Carrier,
+    StagedService,
+    StagedSession,
+    StagedSessions,
+    StageTable,
+)
+from wrackline.consumers.staged.shape import drop_column, first_shape, reshape_columns
+from wrackline.consumers.staged.state import (
+    StagedState,
+    StateMemory,
+    first_state,
+    read_state,
+    state_move,
+)
+from wrackline.consumers.staged.upkeep import forget_stages, upkeep
+from wrackline.consumers.staged.view import create_view
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.language.findings import Finding
+from wrackline.schemas.tables.evolution import ChangeType, Widening
+from wrackline.schemas.tables.table import TableId
+
+Frame = TypeVar("Frame")
+
+TRUST_S: Final = 600.0
+
+PLACE_TAKEN = define(
+    "staged.place_taken",
+    OperatorNeeded,
+    "{place} of the target already belongs to {other}, so {table} can't be written there",
+    hint='give them schemas of their own: target.schema = "{{database}}_{{schema}}"; or leave one out',
+)
+NAME_TAKEN = define(
+    "staged.name_taken",
+    OperatorNeeded,
+    "{place} is there in the target and is not ours",
+    hint='choose another schema: target.schema = "copy_of_{{schema}}"; or rename what is there',
+)
+TABLE_GONE = define(
+    "staged.table_gone",
+    Transient,
+    "the target's table for {table} is gone",
+    hint="it is made again, and built from what its topic still holds; for rows that it does not hold:"
+    " wrackline snapshot start <pipeline.toml> '{table}'",
+)
+REPLACED = define(
+    "staged.replaced",
+    OperatorNeeded,
+    "{place} is another table than the one that {state} was kept about",
+    hint="what it holds is not known to be what was applied; start over: DROP TABLE {place}; then:"
+    " wrackline snapshot start <pipeline.toml> '{table}'",
+)
+STATE_MOVED = define(
+    "staged.moved",
+    Transient,
+    "another session has changed {place} of the target meanwhile; nothing of {doing} was kept",
+    hint="the next round continues from there; if it happens again and again, stop the second consumer",
+)
+SHAPE_MOVED = define(
+    "staged.shape_moved",
+    Transient,
+    "another session changed the shape of {table} in the target while a batch was being merged",
+    hint="the batch is done again for the new shape; if this keeps happening, stop the second driver"
+    " of the pipeline",
+)
+LOAD_SHORT = define(
+    "staged.load_short",
+    Transient,
+    "{carried} rows of a batch of {table} were written to files, and the target loaded {loaded}",
+    hint="the batch is done again; if this keeps happening, something changes or removes the files meanwhile",
+)
+TYPE_CHANGED = define(
+    "staged.type_changed",
+    OperatorNeeded,
+    "column {column} of {place} is {old} and can't become {new} with the values it has",
+    hint="read it again into a new table: DROP TABLE {place};"
+    " then: wrackline snapshot start <pipeline.toml> '{table}'",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedBatch:
+    """A batch on its way; no stage: it has no rows."""
+
+    mark: str
+    stage: StageTable | None
+
+
+class StagedTarget(Generic[Frame]):
+    """The tables of one pipeline in one service."""
+
+    def __init__(
+        self,
+        service: StagedService,
+        layout: StagedLayout,
+        carrier: Carrier[Frame],
+        trust_s: float = TRUST_S,
+    ) -> None:
+        self._service, self._layout, self._carrier = service, layout, carrier
+        self._dialect = service.dialect
+        self._sessions = StagedSessions(service.session)
+        self._memory = StateMemory(trust_s)
+        self._lock = threading.Lock()
+        self._staged: dict[TableId, StagedBatch] = {}
+        self.letters = StagedLetters(service, layout, carrier, self._session)
+        self.can = Capabilities(
+            identifiers=self._dialect.identifiers,
+            native=self._dialect.native,
+            most_decimal_digits=self._dialect.most_decimal_digits,
+            merge=MergeStyle.MERGE if self._dialect.conditional_merge else MergeStyle.DELETE_INSERT,
+            deletes=frozenset(Deletes),
+            transactional_ddl=False,
+            renames=True,
+            drops=True,
+            widens=self._dialect.widens,
+            modes=frozenset({TableMode.UPSERT, TableMode.APPEND}),
+        )
+
+    def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
+        """Return the columns that we made, whatever was done to them by hand."""
+        with self._session(table, "a look at the shape") as session:
+            state = self._state(session, table)
+        return None if state is None else tuple(one.column for one in state.shape.columns)
+
+    def ensure_table(self, plan: MergePlan) -> None:
+        """Create state, table and view, in this order, or finish what a crash left of them."""
+        table, place = plan.table.id, self._layout.place(plan.table.id)
+        with self._session(table, "the creation") as session:
+            state = self._state(session, table)
+            if state is None:
+                state = self._create(session, plan, place)
+            self._check_made(state, plan, place)
+            self._finish(session, state, place)
+
+    def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
+        """Add columns, move the state together with their values, then show the new shape."""
+        table, place, dialect = plan.table.id, self._layout.place(plan.table.id), self._dialect
+        path = dialect.path(place.table)
+        for change in changes:
+            if isinstance(change, ChangeType) and change.widening is Widening.OTHER:
+                old, new = change.old.source, change.new.source
+                raise TYPE_CHANGED(column=repr(change.name), place=path, old=old, new=new, table=table)
+        with self._session(table, "a change of shape") as session:
+            state = self._needed(session, table)
+            reshaping = reshape_columns(state.shape, plan, changes, dialect)
+            for text in reshaping.additions(path, dialect):
+                session.run(text)
+            if reshaping.shape != state.shape:
+                after = state.then(shape=reshaping.shape)
+                steps = reshaping.fillings(path, dialect)
+                self._move(session, place, state, after, "a change of shape", steps)
+                state = after
+            self._finish(session, state, place)
+
+    def stage(self, frame: Frame, plan: MergePlan) -> StagedBatch:
+        """Load a batch into a table of its own; an earlier batch of the table that was not merged goes."""
+        table, place = plan.table.id, self._layout.place(plan.table.id)
+        self._forget_staged(table)
+        columns = staged_columns(plan, self._dialect)
+        files = self._carrier.carry(frame, plan, columns)
+        mark = new_mark()
+        if not files.rows:
+            return StagedBatch(mark, None)
+        stage = StageTable(place.stage(mark), columns)
+        batch = StagedBatch(mark, stage)
+        with self._session(table, "the staging of a batch") as session:
+            session.run(self._service.create_stage(stage))
+            with self._lock:
+                self._staged[table] = batch
+            loaded = session.load(stage, files, stage.relation.name)
+        self._carrier.forget(files)
+        if loaded != files.rows:
+            raise LOAD_SHORT(carried=files.rows, table=table, loaded=loaded)
+        return batch
+
+    def apply(self, staged: StagedBatch, plan: MergePlan) -> None:
+        """Merge rows and offsets in one transaction (INV-5, INV-7)."""
+        table, place = plan.table.id, self._layout.place(plan.table.id)
+        with self._session(table, "the merge of a batch") as session:
+            state = self._needed(session, table)
+            plan.check_follows(state.applied, self._dialect.path(place.table))
+            if not {column.target for column in plan.columns} <= set(state.shape.places()):
+                raise SHAPE_MOVED(table=table)
+            after = state.then(applied=state.applied.then(plan.upto))
+            steps = self._steps(session, staged, plan, state, after.applied.floor)
+            if steps or after.applied != state.applied:
+                self._move(session, place, state, after, "the batch", steps, staged.mark)
+        self._forget_staged(table)
+
+    def applied(self, table: TableId) -> Applied:
+        """Return what was committed with the table's rows."""
+        with self._session(table, "a look at what is applied") as session:
+            state = self._state(session, table)
+        return Applied() if state is None else state.applied
+
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> UpkeepResult:
+        """Forget old tombstones and stages; a table that is not there needs no upkeep."""
+        place = self._layout.place(table)
+        with self._session(table, "the upkeep") as session:
+            state = self._state(session, table)
+            if state is None:
+                return UpkeepResult()
+            done = upkeep(self._service, session, place, state.shape, forget_before_ms=forget_before_ms)
+            stages = forget_stages(self._service, session, place, self._layout)
+        return replace(done, removed={**done.removed, UpkeepRemoval.FILES: stages})
+
+    def drop(self, table: TableId) -> bool:
+        """Drop view, letters and table, and last what says whose they were."""
+        place, path = self._layout.place(table), self._dialect.path
+        with self._session(table, "the removal") as session:
+            if self._read(session, table) is None:
+                return False
+            self._forget_staged(table)
+            self._memory.forget(table)
+            self.letters.forget(session, table)
+            session.run(f"DROP VIEW IF EXISTS {path(place.view)}")
+            session.run(f"DROP TABLE IF EXISTS {path(place.table)}")
+            session.run(f"DROP TABLE IF EXISTS {path(place.state)}")
+        return True
+
+    def set_aside(self, table: TableId, suffix: str) -> str | None:
+        """Tables keep their names here."""
+        del table, suffix
+        return None
+
+    def count(self, table: TableId) -> int:
+        """Count them in the view."""
+        with self._session(table, "a count of its rows") as session:
+            if self._state(session, table) is None:
+                return 0
+            view = self._dialect.path(self._layout.place(table).view)
+            ((rows,),) = session.rows(f"SELECT COUNT(*) FROM {view}")  # noqa: S608 - the name is quoted
+        return int(rows)
+
+    def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
+        """Let the service look at itself and the tables."""
+        with self._session(None, "the check") as session:
+            return list(self._service.check(session, [self._layout.place(table) for table in tables]))
+
+    def close(self) -> None:
+        """Drop what was staged and not applied, and end every session."""
+        with self._lock:
+            tables = list(self._staged)
+        for table in tables:
+            self._forget_staged(table)
+        self._sessions.close()
+
+    def _steps(
+        self,
+        session: StagedSession,
+        staged: StagedBatch,
+        plan: MergePlan,
+        state: StagedState,
+        floor: str | None,
+    ) -> list[str]:
+        """Write the transaction behind the move of the state."""
+        path = self._dialect.path
+        table = path(self._layout.place(plan.table.id).table)
+        stage = "" if staged.stage is None else path(staged.stage.relation)
+        merge = StagedMerge(plan, state.shape, self._dialect, table, stage, floor)
+        steps = [merge.void()] if floor != state.applied.floor else []
+        if staged.stage is None:
+            return steps
+        question = merge.asks_for_rows()
+        all_new = question is not None and not session.rows(question)
+        return [*steps, *merge.steps(all_new=all_new)]
+
+    def _create(self, session: StagedSession, plan: MergePlan, place: StagedPlace) -> StagedState:
+        """Begin a table; what says so is there before the table is, so a crash is told from a stranger's."""
+        table, path = plan.table.id, self._dialect.path
+        fresh = StagedState(table, first_shape(plan, self._dialect))
+        left = self._read(session, table)
+        if left is None:
+            for relation in (place.table, place.view):
+                if self._service.made(session, relation) is not None:
+                    raise NAME_TAKEN(place=path(relation))
+            for schema in dict.fromkeys((place.table.schema, place.view.schema)):
+                session.run(f"CREATE SCHEMA IF NOT EXISTS {self._dialect.quoted(schema)}")
+            session.run(first_state(fresh, path(place.state), self._dialect))
+            left = self._read(session, table) or fresh
+        if left.made is not None:  # somebody has dropped the table
+            again = replace(fresh, number=left.number + 1)
+            self._move(session, place, left, again, "the creation")
+            left = again
+        for text in self._service.create(place, left.shape):
+            session.run(text)
+        state = left.then(made=self._service.made(session, place.table))
+        self._move(session, place, left, state, "the creation")
+        return state
+
+    def _finish(self, session: StagedSession, state: StagedState, place: StagedPlace) -> None:
+        """Show the shape of the state, and drop the columns that it does not have any more."""
+        if state.shape.shown:
+            return
+        table = self._dialect.path(place.table)
+        session.run(create_view(self._dialect.path(place.view), table, state.shape, self._dialect))
+        for name in state.shape.leaving:
+            session.run(drop_column(table, name, self._dialect))
+        after = state.then(shape=replace(state.shape, leaving=(), shown=True))
+        self._move(session, place, state, after, "a change of shape")
+
+    def _move(
+        self,
+        session: StagedSession,
+        place: StagedPlace,
+        before: StagedState,
+        after: StagedState,
+        doing: str,
+        steps: Sequence[str] = (),
+        name: str = "",
+    ) -> None:
+        """Commit, unless another session was first."""
+        move = state_move(before, after, self._dialect.path(place.state), self._dialect)
+        if not session.commit(move, steps, name or new_mark()):
+            raise STATE_MOVED(place=self._dialect.path(place.table), doing=doing)
+        self._memory.put(after.source, after)
+
+    def _needed(self, session: StagedSession, table: TableId) -> StagedState:
+        state = self._state(session, table)
+        if state is None:
+            raise TABLE_GONE(table=table)
+        return state
+
+    def _state(self, session: StagedSession, table: TableId) -> StagedState | None:
+        """Return what is kept about a table that is there."""
+        trusted = self._memory.get(table)
+        if trusted is not None:
+            return trusted
+        state, place = self._read(session, table), self._layout.place(table)
+        if state is None or state.made is None:
+            return None
+        made = self._service.made(session, place.table)
+        if made is None:
+            return None
+        if made != state.made:
+            path = self._dialect.path
+            raise REPLACED(place=path(place.table), state=path(place.state), table=table)
+        self._memory.put(table, state)
+        return state
+
+    def _read(self, session: StagedSession, table: TableId) -> StagedState | None:
+        """Read the state, which must not be another table's; a table that is gone may have one."""
+        place, path = self._layout.place(table), self._dialect.path
+        row = self._service.state_row(session, place.state)
+        if row is None:
+            return None
+        state = read_state(row, path(place.state), path(place.table))
+        if state.source != table:
+            raise PLACE_TAKEN(place=path(place.view), other=state.source, table=table)
+        return state
+
+    def _check_made(self, state: StagedState, plan: MergePlan, place: StagedPlace) -> None:
+        table = self._dialect.path(place.table)
+        drop = f"DROP TABLE {table}"
+        made, wanted = state.shape.mode.value, plan.mode.value
+        if made != wanted:
+            raise OTHER_MODE(target=table, made=made, wanted=wanted, drop=drop, table=plan.table.id)
+        if state.shape.ours != plan.ours:
+            raise MADE_OTHERWISE(target=table, drop=drop, table=plan.table.id)
+
+    def _forget_staged(self, table: TableId) -> None:
+        with self._lock:
+            staged = self._staged.pop(table, None)
+        if staged is not None and staged.stage is not None:
+            with self._session(table, "the end of a batch") as session:
+                session.run(f"DROP TABLE IF EXISTS {self._dialect.path(staged.stage.relation)}")
+
+    @contextmanager
+    def _session(self, table: TableId | None, doing: str) -> Iterator[StagedSession]:
+        """Lend a session; after an error nothing about the table is trusted."""
+        try:
+            with self._sessions.lend() as session:
+                yield session
+        except BaseException as exc:
+            if table is not None:
+                self._memory.forget(table)
+            place = "the target" if table is None else self._dialect.path(self._layout.place(table).view)
+            refusal = self._service.refusal(exc, doing, place) if isinstance(exc, Exception) else None
+            if refusal is not None:
+                raise refusal from None
+            raise

@@ -1,0 +1,87 @@
+"""What readers see of a table, under the source's names.
+
+    upsert    rows that live and are complete, without columns of ours
+    append    every event, with what it was, its place, and which columns it did not send
+
+In a table without a key each event left rows of its own: what came, and what went as a tombstone.  Readers
+see a content as often as it came more than it went; contents are compared exactly.  Pure.
+"""
+
+from collections.abc import Iterable
+
+from wrackline.consumers.contract.plan import TableMode
+from wrackline.consumers.staged.dialect import StagedDialect, list_holds, make_list
+from wrackline.consumers.staged.shape import StagedShape
+
+
+def create_view(view: str, table: str, shape: StagedShape, dialect: StagedDialect) -> str:
+    """Create or replace it."""
+    return f"CREATE OR REPLACE VIEW {view} AS {_query(table, shape, dialect)}"
+
+
+def settle(table: str, shape: StagedShape, dialect: StagedDialect, before_ms: int) -> str:
+    """Delete pairs of what came and went, both before a moment: readers see the same without them."""
+    key = dialect.quoted(shape.key_place)
+    return f"DELETE FROM {table} WHERE {key} IN ({pairs(table, shape, dialect, before_ms)})"  # noqa: S608 - names are quoted, here and below
+
+
+def pairs(table: str, shape: StagedShape, dialect: StagedDialect, before_ms: int) -> str:
+    """Ask for the rows of such pairs."""
+    key, deleted = dialect.quoted(shape.key_place), dialect.quoted(shape.ours.deleted)
+    old = committed_before(shape, dialect, before_ms)
+    content = _content(shape, dialect)
+    return (
+        f"SELECT {key} FROM (SELECT {key}, {_copy(shape, dialect)} AS copy,"  # noqa: S608
+        f" {_count(f'NOT {deleted}', content)} AS came, {_count(deleted, content)} AS went"
+        f" FROM {table} WHERE {old}) counted WHERE copy <= came AND copy <= went"
+    )
+
+
+def committed_before(shape: StagedShape, dialect: StagedDialect, moment_ms: int) -> str:
+    """Write that a row's change was committed at the source before a moment."""
+    return f"{dialect.quoted(shape.ours.commit_ts)} < {dialect.moment(str(moment_ms * 1000))}"
+
+
+def _query(table: str, shape: StagedShape, dialect: StagedDialect) -> str:
+    quoted, ours = dialect.quoted, shape.ours
+    columns = [f"{quoted(one.place)} AS {quoted(one.column.target)}" for one in shape.of_source]
+    if shape.mode is TableMode.APPEND:
+        columns += [quoted(name) for name in (ours.op, ours.seq, ours.commit_ts)]
+        columns.append(f"{_missing_names(shape, dialect)} AS {quoted(ours.missing)}")
+        return f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608
+    deleted = quoted(ours.deleted)
+    if not shape.keyless:
+        lives = f"NOT {deleted} AND {quoted(ours.missing)} IS NULL"
+        return f"SELECT {', '.join(columns)} FROM {table} WHERE {lives}"  # noqa: S608
+    copy, went = quoted(f"{ours.row} copy"), quoted(f"{ours.row} went")
+    return (
+        f"SELECT {', '.join(columns)} FROM (SELECT t.*, {_copy(shape, dialect)} AS {copy},"  # noqa: S608
+        f" {_count(deleted, _content(shape, dialect))} AS {went} FROM {table} t) counted"
+        f" WHERE NOT {deleted} AND {copy} > {went}"
+    )
+
+
+def _copy(shape: StagedShape, dialect: StagedDialect) -> str:
+    """Number the rows of a content, what came and what went apart."""
+    ours, content = shape.ours, _content(shape, dialect)
+    order = f"ORDER BY {dialect.quoted(ours.seq)}"
+    return f"ROW_NUMBER() OVER (PARTITION BY {', '.join([*content, dialect.quoted(ours.deleted)])} {order})"
+
+
+def _count(condition: str, content: Iterable[str]) -> str:
+    """Count the rows of a content; a table without columns has one content."""
+    over = ", ".join(content)
+    return f"SUM(CASE WHEN {condition} THEN 1 ELSE 0 END) OVER ({f'PARTITION BY {over}' if over else ''})"
+
+
+def _content(shape: StagedShape, dialect: StagedDialect) -> list[str]:
+    return [dialect.image(dialect.quoted(one.place), one.type) for one in shape.of_source]
+
+
+def _missing_names(shape: StagedShape, dialect: StagedDialect) -> str:
+    """List by their names of now the columns that an event did not send."""
+    missing = dialect.quoted(shape.ours.missing)
+    return make_list(
+        (list_holds(missing, one.column.identity), dialect.literal(f"{one.column.target},"))
+        for one in shape.of_source
+    )
