@@ -70,6 +70,10 @@ class StagedDialect:
     converted: Callable[[str, ColumnType, ColumnType], str]  # a stored value to a wider type
     image: Callable[[str, ColumnType], str]  # equal only for values that are exactly equal
     moment: Callable[[str], str]  # microseconds since 1970 to a moment
+    # whether a change of shape is committed with the state; such a service knows no IF (NOT) EXISTS of a
+    # column, and replaces no view by one with other columns
+    transactional_ddl: bool = False
+    unheld: str = ""  # characters that no text may have
 
     def path(self, relation: StagedRelation) -> str:
         """Name a table or a view."""

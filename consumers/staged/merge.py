@@ -108,7 +108,11 @@ class StagedMerge:
     def _in_parts(self) -> Iterator[str]:
         source, met = self._source(), f"{self._same()} AND {self._newer()}"
         if self._hard:
-            yield f"DELETE FROM {self.table} t USING {source} s\nWHERE {met} AND s.deleted"  # noqa: S608
+            # DELETE has no alias and no derived table in USING, wherever MERGE has no conditions
+            yield (
+                f"DELETE FROM {self.table} WHERE {self._key} IN\n"  # noqa: S608
+                f"(SELECT t.{self._key} FROM {self.table} t JOIN {source} s ON {met} WHERE s.deleted)"
+            )
         update = ", ".join(f"{name} = {value}" for name, value in self._updated().items())
         yield f"UPDATE {self.table} t SET {update}\nFROM {source} s WHERE {met}"  # noqa: S608
         lives = "NOT s.deleted AND " if self._hard else ""
@@ -132,7 +136,7 @@ class StagedMerge:
         return f"(SELECT * FROM {self.stage} WHERE seq >= {self.dialect.literal(self.floor)})"  # noqa: S608
 
     def _same(self) -> str:
-        key = f"t.{self.dialect.quoted(self.shape.key_place)} = s.k"
+        key = f"t.{self._key} = s.k"
         numbers = {one.target: at for at, one in enumerate(self.plan.columns)}
         columns = [
             f"t.{self._place(name)} = {self._staged(numbers[name])}" for name in self._ranges()
@@ -163,7 +167,7 @@ class StagedMerge:
         return values | self._marks() | {self._missing: self._list_missing(self._still_missing)}
 
     def _inserted(self) -> dict[str, str]:
-        key = {self.dialect.quoted(self.shape.key_place): "s.k"}
+        key = {self._key: "s.k"}
         values = {
             self._place(one.target): self._staged(at)
             for at, one in enumerate(self.plan.columns)
@@ -221,6 +225,10 @@ class StagedMerge:
 
     def _place(self, target: str) -> str:
         return self.dialect.quoted(self.shape.places()[target])
+
+    @property
+    def _key(self) -> str:
+        return self.dialect.quoted(self.shape.key_place)
 
     @property
     def _hard(self) -> bool:

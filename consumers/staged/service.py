@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.staged.dialect import StagedDialect
@@ -124,6 +124,15 @@ class StagedService(Protocol):
 
     def check(self, session: StagedSession, places: Sequence[StagedPlace]) -> Iterator[Finding]:
         """Find what is in the way; change nothing."""
+        ...
+
+
+@runtime_checkable
+class KeepsGrants(Protocol):
+    """A service whose views are dropped and created again when their columns change."""
+
+    def grants(self, session: StagedSession, view: StagedRelation) -> Sequence[str]:
+        """Write what readers of a view may do, as statements for the next one of its name."""
         ...
 
 

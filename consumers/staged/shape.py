@@ -72,10 +72,11 @@ class StagedReshaping:
     filled: tuple[tuple[StagedColumn, StagedColumn], ...] = ()  # the new one, and where its values are
 
     def additions(self, table: str, dialect: StagedDialect) -> Iterator[str]:
-        """Write the columns that are added; repeated, a statement changes nothing."""
+        """Write the columns that are added; repeated, a statement changes nothing, or it is undone."""
+        unless_there = "" if dialect.transactional_ddl else "IF NOT EXISTS "
         for one in self.added:
             column = f"{dialect.quoted(one.place)} {dialect.physical(one.type)}"
-            yield f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column}"
+            yield f"ALTER TABLE {table} ADD COLUMN {unless_there}{column}"
 
     def fillings(self, table: str, dialect: StagedDialect) -> list[str]:
         """Write how second places get their values."""
@@ -153,7 +154,8 @@ def table_columns(shape: StagedShape, dialect: StagedDialect) -> dict[str, str]:
 
 def drop_column(table: str, place: str, dialect: StagedDialect) -> str:
     """Write that a place goes with its values."""
-    return f"ALTER TABLE {table} DROP COLUMN IF EXISTS {dialect.quoted(place)}"
+    if_there = "" if dialect.transactional_ddl else "IF EXISTS "
+    return f"ALTER TABLE {table} DROP COLUMN {if_there}{dialect.quoted(place)}"
 
 
 def _placed(

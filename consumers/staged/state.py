@@ -86,9 +86,13 @@ class StateMove:
 
 
 def first_state(state: StagedState, table: str, dialect: StagedDialect) -> str:
-    """Write the creation of the table with its row, which one of two consumers does."""
+    """Write the creation of the table with its row, which one of two consumers does.
+
+    Where the other one is refused, it finds the table when it tries again.
+    """
     columns = ", ".join(f"{value} AS {name}" for name, value in _row(state, dialect).items())
-    return f"CREATE TABLE IF NOT EXISTS {table} AS SELECT {columns}"
+    unless_there = "" if dialect.transactional_ddl else "IF NOT EXISTS "
+    return f"CREATE TABLE {unless_there}{table} AS SELECT {columns}"
 
 
 def state_move(before: StagedState, after: StagedState, table: str, dialect: StagedDialect) -> StateMove:

@@ -30,6 +30,7 @@ from wrackline.consumers.staged.merge import StagedMerge, staged_columns
 from wrackline.consumers.staged.places import StagedLayout, StagedPlace, new_mark
 from wrackline.consumers.staged.service import (
     Carrier,
+    KeepsGrants,
     StagedService,
     StagedSession,
     StagedSessions,
@@ -139,11 +140,12 @@ class StagedTarget(Generic[Frame]):
             most_decimal_digits=self._dialect.most_decimal_digits,
             merge=MergeStyle.MERGE if self._dialect.conditional_merge else MergeStyle.DELETE_INSERT,
             deletes=frozenset(Deletes),
-            transactional_ddl=False,
+            transactional_ddl=self._dialect.transactional_ddl,
             renames=True,
             drops=True,
             widens=self._dialect.widens,
             modes=frozenset({TableMode.UPSERT, TableMode.APPEND}),
+            unheld=self._dialect.unheld,
         )
 
     def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
@@ -173,11 +175,14 @@ class StagedTarget(Generic[Frame]):
         with self._session(table, "a change of shape") as session:
             state = self._needed(session, table)
             reshaping = reshape_columns(state.shape, plan, changes, dialect)
-            for text in reshaping.additions(path, dialect):
-                session.run(text)
+            additions = list(reshaping.additions(path, dialect))
+            if not dialect.transactional_ddl:
+                for text in additions:
+                    session.run(text)
+                additions = []
             if reshaping.shape != state.shape:
                 after = state.then(shape=reshaping.shape)
-                steps = reshaping.fillings(path, dialect)
+                steps = [*additions, *reshaping.fillings(path, dialect)]
                 self._move(session, place, state, after, "a change of shape", steps)
                 state = after
             self._finish(session, state, place)
@@ -324,12 +329,20 @@ class StagedTarget(Generic[Frame]):
         """Show the shape of the state, and drop the columns that it does not have any more."""
         if state.shape.shown:
             return
-        table = self._dialect.path(place.table)
-        session.run(create_view(self._dialect.path(place.view), table, state.shape, self._dialect))
-        for name in state.shape.leaving:
-            session.run(drop_column(table, name, self._dialect))
+        view, table = self._dialect.path(place.view), self._dialect.path(place.table)
+        shown = create_view(view, table, state.shape, self._dialect)
+        steps = [shown, *(drop_column(table, name, self._dialect) for name in state.shape.leaving)]
+        if self._dialect.transactional_ddl:
+            grants = (
+                self._service.grants(session, place.view) if isinstance(self._service, KeepsGrants) else ()
+            )
+            steps = [f"DROP VIEW IF EXISTS {view}", *steps, *grants]
+        else:
+            for text in steps:
+                session.run(text)
+            steps = []
         after = state.then(shape=replace(state.shape, leaving=(), shown=True))
-        self._move(session, place, state, after, "a change of shape")
+        self._move(session, place, state, after, "a change of shape", steps)
 
     def _move(
         self,

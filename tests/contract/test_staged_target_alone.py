@@ -137,7 +137,7 @@ def test_a_reshape_of_another_consumer_is_seen(world: DuckWorld) -> None:
         put(world, late, change("u", A, 3, "y"))
 
 
-@pytest.mark.parametrize("part", ["CREATE TABLE", "CREATE OR", "UPDATE", "COMMITTED"])
+@pytest.mark.parametrize("part", ["CREATE TABLE", "CREATE OR", "DROP VIEW", "UPDATE", "COMMITTED"])
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_creation_that_ended_anywhere_is_finished(world: DuckWorld, part: str, times: int) -> None:
     end_before(world, part, times, lambda: world.target.ensure_table(plan_for(world, 1)))
@@ -145,7 +145,7 @@ def test_a_creation_that_ended_anywhere_is_finished(world: DuckWorld, part: str,
     assert labels(world) == {A: "x"}
 
 
-@pytest.mark.parametrize("part", ["ALTER TABLE", "UPDATE", "CREATE OR", "COMMIT", "COMMITTED"])
+@pytest.mark.parametrize("part", ["ALTER TABLE", "UPDATE", "CREATE OR", "DROP VIEW", "COMMIT", "COMMITTED"])
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_change_of_shape_that_ended_anywhere_is_finished(world: DuckWorld, part: str, times: int) -> None:
     """A column is added, one is dropped, one is renamed, and one gets another type."""

@@ -96,7 +96,7 @@ DIALECT = StagedDialect(
     image=lambda value, of: f"CAST({value} AS VARCHAR)" if physical(of) == "DOUBLE" else value,
     moment=lambda micros: f"CAST(make_timestamp({micros}) AS TIMESTAMPTZ)",
 )
-IN_PARTS = replace(DIALECT, conditional_merge=False)
+IN_PARTS = replace(DIALECT, conditional_merge=False, transactional_ddl=True)
 
 
 _NUMBERS = itertools.count()

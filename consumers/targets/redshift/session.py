@@ -1,0 +1,104 @@
+"""A conversation with Redshift, by its own driver; COPY takes files from S3 with a role, never with a key.
+
+    run, rows   one statement, committed by itself
+    commit      LOCK of the state, so that the snapshot is taken behind whoever held it; the move, which
+                must change one row; the merge; COMMIT
+    load        one COPY for each address, which is a prefix of the files' names; all in one transaction
+
+The driver keeps the text of each statement that a connection ever ran, and no two texts of ours are alike:
+so a session connects again after a while.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from wrackline.consumers.staged.service import CarriedFiles, StageTable
+from wrackline.consumers.staged.state import StateMove
+from wrackline.consumers.targets.redshift.dialect import DIALECT, literal
+
+Connect = Callable[[], Any]  # the driver has its own types of a connection
+
+_MOST_STATEMENTS: Final = 500  # of one connection
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRole:
+    """Who reads the files: a role of the cluster, or the cluster's default one."""
+
+    arn: str | None
+
+    @property
+    def clause(self) -> str:
+        """The clause of COPY."""
+        return "IAM_ROLE default" if self.arn is None else f"IAM_ROLE {literal(self.arn)}"
+
+
+class RedshiftSession:
+    """One connection; a statement that is not between BEGIN and COMMIT is committed by itself."""
+
+    def __init__(self, connect: Connect, role: CopyRole) -> None:
+        self._connect, self._role = connect, role
+        self._connection: Any = connect()
+        self._sent = 0
+
+    def rows(self, text: str) -> list[tuple[Any, ...]]:
+        """Ask."""
+        self._begin()
+        return [tuple(row) for row in self._send(text).fetchall()]
+
+    def run(self, text: str) -> None:
+        """Do one statement."""
+        self._begin()
+        self._send(text)
+
+    def commit(self, move: StateMove, steps: Sequence[str], name: str) -> bool:
+        """Move the state and do the steps, or change nothing."""
+        del name  # a lost COMMIT is told from a kept one by the state
+        self._begin()
+        self._send("BEGIN")
+        self._send(f"LOCK TABLE {move.state}")
+        if self._send(move.text).rowcount != 1:
+            self._send("ROLLBACK")
+            return False
+        for text in steps:
+            self._send(text)
+        self._send("COMMIT")
+        return True
+
+    def load(self, stage: StageTable, files: CarriedFiles, name: str) -> int:
+        """Copy each prefix; COPY reads columns by position, in the stage's order."""
+        del name
+        table = DIALECT.path(stage.relation)
+        self._begin()
+        self._send("BEGIN")
+        for address in files.addresses:
+            self._send(copy_text(table, address, self._role))
+        ((rows,),) = self._send(f"SELECT COUNT(*) FROM {table}").fetchall()  # noqa: S608 - the name is quoted
+        self._send("COMMIT")
+        return int(rows)
+
+    def close(self) -> None:
+        """End the connection; the server undoes what was not committed."""
+        with suppress(Exception):  # it may be lost already, and the driver raises anything then
+            self._connection.close()
+
+    def _begin(self) -> None:
+        """Connect again where the driver keeps too many texts; nothing is open between two calls."""
+        if self._sent >= _MOST_STATEMENTS:
+            self.close()
+            self._connection, self._sent = self._connect(), 0
+
+    def _send(self, text: str) -> Any:  # noqa: ANN401 - a cursor of the driver
+        self._sent += 1
+        cursor = self._connection.cursor()
+        cursor.execute(text)
+        return cursor
+
+
+def copy_text(table: str, address: str, role: CopyRole) -> str:
+    """Write the load of the files whose names begin so; Spark calls the scheme s3a."""
+    source = literal(re.sub(r"^s3[an]://", "s3://", address))
+    return f"COPY {table} FROM {source} {role.clause} FORMAT AS PARQUET"

@@ -1,0 +1,35 @@
+"""What Redshift can't hold is known as data, at its exact bounds."""
+
+import pytest
+
+from wrackline.consumers.targets.redshift.limits import LIMITS, exceeded
+from wrackline.consumers.targets.redshift.types import NATIVE
+from wrackline.schemas.tables.types import Kind
+
+DAY = 86_400_000_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "held", "refused", "why"),
+    [
+        (Kind.STRING, "é" * 32_767 + "a", "é" * 32_768, "longer than 65535 bytes"),
+        (Kind.JSON, "x" * 65_535, "x" * 65_536, "longer than 65535 bytes"),
+        (Kind.BYTES, b"x" * 1_024_000, b"x" * 1_024_001, "longer than 1024000 bytes"),
+        (Kind.TIME_MICROS, DAY - 1, DAY, "not from 0 to 86399999999"),
+        (Kind.DATE, -2_440_588, -2_440_589, "not from -2440588 to 106751990"),
+        (Kind.TIMESTAMP_MICROS, -2_440_588 * DAY, -2_440_588 * DAY - 1, "not from"),
+    ],
+)
+def test_a_limit_is_exact(kind: Kind, held: object, refused: object, why: str) -> None:
+    assert exceeded(kind, held) is None
+    assert (exceeded(kind, refused) or "").startswith(why)
+
+
+def test_a_reason_shows_no_value() -> None:
+    assert "secret" not in (exceeded(Kind.STRING, "secret" * 20_000) or "")
+
+
+def test_every_kind_that_is_text_has_a_limit() -> None:
+    assert {kind for kind in Kind if kind not in NATIVE} <= set(LIMITS)
+    assert exceeded(Kind.INT64, 2**63 - 1) is None
+    assert exceeded(Kind.STRING, None) is None
