@@ -5,6 +5,8 @@ target (`consumers/lake/`); `postgres` is a database; `redshift` is being built 
 no pipeline can choose it.  The same role has the same file name in each folder.
 target (`consumers/lake/`); `postgres` is a database, and `bigquery` a warehouse over `consumers/staged/`.  The
 same role has the same file name in each folder.
+target (`consumers/lake/`); `postgres` is a database, and `bigquery` a warehouse over `consumers/staged/`.
+The same role has the same file name in each folder.
 
     config          what can be set
     connect         where the tables are, and how they are reached

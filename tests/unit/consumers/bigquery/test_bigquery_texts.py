@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from sqlglot import exp, parse, parse_one
-from sqlglot.expressions import Command, Expression
+from sqlglot.expressions import Command
 
 from wrackline.consumers.contract.identifiers import target_name
 from wrackline.consumers.contract.plan import (
@@ -146,7 +146,7 @@ def statements(text: str) -> list[str]:
     return [f"SELECT {words}", *(part.strip() for part in inside.split("COMMIT TRANSACTION")[0].split(";\n"))]
 
 
-def trees(text: str) -> list[Expression]:
+def trees(text: str) -> list[exp.Expr]:
     return [parse_one(one, read="bigquery") for one in statements(text) if one]
 
 
