@@ -2,7 +2,7 @@
 
     decimal(12,2)   NUMERIC(12, 2)     PARSE_NUMERIC(text)
     decimal(38,10)  BIGNUMERIC(38, 10) PARSE_BIGNUMERIC(text)
-    timestamp       DATETIME           counted from 1970, so no zone has a part in it
+    timestamp       DATETIME           as if it were UTC, whatever the project's own zone is
 
 Pure.
 """
@@ -63,7 +63,7 @@ _RESTORED = {
     Kind.UINT64: "PARSE_NUMERIC({x})",
     Kind.DATE: "DATE_FROM_UNIX_DATE({x})",
     Kind.TIME_MICROS: "TIME_ADD(TIME '00:00:00', INTERVAL {x} MICROSECOND)",
-    Kind.TIMESTAMP_MICROS: "DATETIME_ADD(DATETIME '1970-01-01 00:00:00', INTERVAL {x} MICROSECOND)",
+    Kind.TIMESTAMP_MICROS: "DATETIME(TIMESTAMP_MICROS({x}), 'UTC')",
     Kind.ZONED_TIMESTAMP: "TIMESTAMP_MICROS({x})",
     Kind.INSTANT_MICROS: "TIMESTAMP_MICROS({x})",
 }

@@ -1,0 +1,109 @@
+"""A job whose answer was lost is asked for by its name, and not done again."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from google.api_core.exceptions import Conflict
+from google.cloud.bigquery import Client
+
+from wrackline.consumers.staged.dialect import Primitive
+from wrackline.consumers.staged.merge import StageColumn
+from wrackline.consumers.staged.places import StagedRelation
+from wrackline.consumers.staged.service import CarriedFiles, StageTable
+from wrackline.consumers.staged.state import StateMove
+from wrackline.consumers.targets.bigquery.session import BigQuerySession
+
+MOVE = StateMove("`w`.`state`", 41, {"number": "42"})
+STAGE = StageTable(StagedRelation("w", "stage"), (StageColumn("k", Primitive.TEXT),))
+
+
+class Row(tuple[Any, ...]):
+    __slots__ = ()
+
+    def values(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+
+class Job:
+    def __init__(self, rows: Sequence[Row] = (), output_rows: int | None = None) -> None:
+        self._rows, self.output_rows = rows, output_rows
+        self.patience: list[float] = []
+
+    def result(self, *, retry: object, timeout: float, job_retry: object = None) -> Any:
+        assert retry is not None
+        assert job_retry is None, "a script that is run again under another name is not known by its name"
+        self.patience.append(timeout)
+        return self if self.output_rows is not None else self._rows
+
+
+class LostAnswers:
+    """A client whose server does what it is asked, and whose answers are lost: then the name is taken."""
+
+    project = "shop"
+
+    def __init__(self, job: Job, *, lost: bool) -> None:
+        self._job, self._lost = job, lost
+        self.asked: list[tuple[str, object]] = []
+        self.configs: list[Any] = []
+        self.done = 0
+
+    def query(self, text: str, *, job_config: object, job_id: str | None = None, **_: object) -> Job:
+        self.asked.append((text.split(";", maxsplit=1)[0], job_id))
+        return self._do(job_config)
+
+    def load_table_from_file(
+        self, file: Any, table: object, *, job_config: object, job_id: str, **_: object
+    ) -> Job:
+        self.asked.append((f"{table} {file.read()!r}", job_id))
+        return self._do(job_config)
+
+    def get_job(self, job_id: str, **_: object) -> Job:
+        self.asked.append(("get", job_id))
+        return self._job
+
+    def _do(self, config: object) -> Job:
+        self.configs.append(config)
+        self.done += 1
+        if self._lost:
+            raise Conflict("Already Exists")  # type: ignore[no-untyped-call]
+        return self._job
+
+
+def session_of(client: LostAnswers) -> BigQuerySession:
+    return BigQuerySession(cast("Client", client), 600)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize(("outcome", "moved"), [("done", True), ("moved", False)])
+def test_a_commit_is_known_by_its_name(*, lost: bool, outcome: str, moved: bool) -> None:
+    client = LostAnswers(Job([Row((outcome,))]), lost=lost)
+    assert session_of(client).commit(MOVE, [], "__ab") is moved
+    asked = [("BEGIN TRANSACTION", "wrackline_commit___ab")]
+    assert client.asked == [*asked, *([("get", "wrackline_commit___ab")] if lost else [])]
+    assert client.done == 1
+    assert int(client.configs[0].job_timeout_ms) == 600_000
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_load_is_known_by_its_name(tmp_path: Path, *, lost: bool) -> None:
+    addresses = []
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(name)
+        addresses.append(str(tmp_path / name))
+    client = LostAnswers(Job(output_rows=7), lost=lost)
+    assert session_of(client).load(STAGE, CarriedFiles(tuple(addresses), 14), "__ab") == 14
+    names = [name for text, name in client.asked if text != "get"]
+    assert names == ["wrackline_load0___ab", "wrackline_load1___ab"]
+    assert [text for text, _ in client.asked if text != "get"] == ["shop.w.stage b'a'", "shop.w.stage b'b'"]
+    config = client.configs[0]
+    assert [(field.name, field.field_type) for field in config.schema] == [("k", "STRING")]
+    assert config.create_disposition == "CREATE_NEVER"
+    assert client.done == 2
+
+
+def test_a_question_has_no_name() -> None:
+    client = LostAnswers(Job([Row((1, "a"))]), lost=False)
+    assert session_of(client).rows("SELECT 1") == [(1, "a")]
+    assert client.asked == [("SELECT 1", None)]
