@@ -7,6 +7,7 @@ import pytest
 
 from tests.fixtures.sqlserver_world import SqlServerWorld
 from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
+from wrackline.control.local.sqlserver_standin.model.server import AZURE
 from wrackline.control.local.sqlserver_standin.tsql.session import SqlSession
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.producers.contract.optional_parts import LogSurvey
@@ -209,3 +210,14 @@ def test_a_user_of_single_databases_asks_each_for_its_log_s_end(
         assert not any("USE [shop1]; BEGIN" in one for one in statements), "a refusal is not repeated"
     finally:
         world.close()
+
+
+def test_azure_whose_use_enters_no_other_database_is_asked_for_each_log_s_end(
+    make: Make, statements: list[str]
+) -> None:
+    world = make(2)
+    world.model.edition = AZURE
+    assert isinstance(world.source, LogSurvey)
+    for _ in range(2):
+        assert world.source.log_ends().keys() == set(world.source.partitions())
+    assert sum(one.startswith("USE [shop0]; BEGIN") for one in statements) == 2, "with the others, and alone"
