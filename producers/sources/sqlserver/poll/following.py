@@ -88,9 +88,18 @@ class Following:
 
 
 def under_names(look: CatalogueLook, names: Mapping[int, TableId]) -> CatalogueLook:
-    """Return a look in which known tables still have the names that they had."""
-    tables = {number: replace(facts, id=names.get(number, facts.id)) for number, facts in look.tables.items()}
-    known = {number: names.get(number, name) for number, name in look.names.items()}
+    """Return a look in which known tables still have the names that they had, without new captured tables.
+
+    A new one may have the name that a known one had.
+    """
+    tables = {
+        number: replace(facts, id=names[number]) for number, facts in look.tables.items() if number in names
+    }
+    known = {
+        number: names.get(number, name)
+        for number, name in look.names.items()
+        if number in names or number not in look.tables
+    }
     return replace(look, names=known, tables=tables)
 
 
