@@ -74,6 +74,10 @@ class Following:
             self.names.get(number) != TableId(database, schema, name) for number, schema, name in names
         )
 
+    def reads(self, table: TableId) -> bool:
+        """Whether a table is read under this name."""
+        return any(facts.id == table for facts in self.tables.values())
+
     def shown(self, shapes: SqlServerShapes, leave_out: TableId | None) -> dict[int, ShownTable]:
         """Return the tables as the tracker takes them, without the signal table."""
         made = {}
