@@ -10,8 +10,18 @@ from wrackline.control.local.sqlserver_standin.model.database import ModelDataba
 from wrackline.control.local.sqlserver_standin.model.server import ModelServer
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.producers.contract.source_plugin import LogStream, MarkKind
-from wrackline.producers.contract.steps import Appeared, Commit, Fault, Renamed, Saved, Step, Vanished
+from wrackline.producers.contract.steps import (
+    Appeared,
+    Commit,
+    Fault,
+    Progress,
+    Renamed,
+    Saved,
+    Step,
+    Vanished,
+)
 from wrackline.producers.sources.sqlserver.log import page_merger
+from wrackline.producers.sources.sqlserver.log.position import SqlServerPosition
 from wrackline.producers.sources.sqlserver.poll import round_reader
 from wrackline.schemas.tables.table import SourcePartition, TableId
 from wrackline.testing.sources.log_suite import row
@@ -27,8 +37,8 @@ LOCKED = ServerError(1222, "Lock request time out period exceeded.")
 def make() -> Iterator[Make]:
     worlds: list[SqlServerWorld] = []
 
-    def made(kind: MarkKind = MarkKind.SIGNAL) -> SqlServerWorld:
-        world = SqlServerWorld(1, kind, **{"table.include.list": r"public\.(orders|staging)"})
+    def made(kind: MarkKind = MarkKind.SIGNAL, **more: str) -> SqlServerWorld:
+        world = SqlServerWorld(1, kind, **{"table.include.list": r"public\.(orders|staging)"} | more)
         worlds.append(world)
         base = database(world)
         base.create_table("public.staging", COLUMNS, KEY)
@@ -161,6 +171,35 @@ def test_a_commit_keeps_the_names_that_it_began_with(
     assert news(steps) == ["Vanished orders", "Renamed staging orders", "Appeared staging"]
 
 
+def test_a_new_table_takes_no_name_of_a_commit_that_has_begun(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a place inside the commit would have two tables of one name, and a new stream one of the two."""
+    monkeypatch.setattr(page_merger, "FIRST_ROWS", 3)
+    monkeypatch.setattr(page_merger, "MOST_ROWS", 4)
+    world = make()
+    stream = open_stream(world, first(world))
+
+    def act() -> None:
+        base = database(world)
+        base.rename_table("public.orders", "old_orders")
+        base.create_table("public.orders", COLUMNS, KEY)
+        base.enable_table("public.orders", "orders_anew")
+
+    world.model.plan("[public_orders_CT]")
+    world.model.plan("[public_orders_CT]", act=act)
+    world.commit(first(world), *(row("orders", number) for number in range(20)))
+    steps = until(world, stream, lambda steps: len(news(steps)) >= 2)
+    insert(world, "orders", 99)
+    steps += until(world, stream, lambda steps: bool(row_changes(steps)))
+    assert topics(world, steps) == [("orders", "orders", number) for number in (*range(20), 99)]
+    assert news(steps) == ["Vanished orders", "Appeared orders"]
+    for place in places(steps):
+        assert isinstance(place, SqlServerPosition)
+        named = [(one.source, one.table) for one in place.instances.values()]
+        assert len({table for _, table in named}) == len(named)
+
+
 @pytest.fixture
 def locked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The ends of statements that find a lock of a session that changes some table."""
@@ -236,6 +275,67 @@ def test_names_that_were_exchanged_while_nobody_read_are_seen_at_the_start(make:
     steps = until(world, stream, lambda steps: bool(row_changes(steps)))
     assert topics(world, steps) == [("orders", "orders", 7)]
     assert news(steps) == ["Vanished orders", "Renamed staging orders", "Appeared staging"]
+
+
+def test_news_of_a_quiet_log_are_not_reported_again_by_the_next_stream(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each report would let the tables be read again."""
+    monkeypatch.setattr(round_reader, "_NAMES_S", 0.05)
+    monkeypatch.setattr(ModelDatabase, "write_dummy", lambda _: None)
+    world = make()
+    stream = open_stream(world, first(world))
+    read(world, stream, world.commit(first(world), row("a", 1)))
+    exchange(world)
+    steps = until(world, stream, lambda steps: len(news(steps)) >= 3 and isinstance(steps[-1], Progress))
+    place: Saved = json.loads(json.dumps(places(steps)[-1].saved()))
+    stream.close()
+    insert(world, "orders", 7)
+    stream = world.source.stream(first(world), listed(world), place)
+    steps = until(world, stream, lambda steps: bool(row_changes(steps)))
+    assert topics(world, steps) == [("orders", "orders", 7)]
+    assert not news(steps)
+
+
+@pytest.mark.parametrize("counted", ["false", "true"])
+@pytest.mark.parametrize("change", ["dropped", "renamed", "come"])
+def test_a_commit_whose_tables_are_others_for_the_next_stream_continues_behind_its_place(
+    make: Make, monkeypatch: pytest.MonkeyPatch, counted: str, change: str
+) -> None:
+    """With transaction metadata it is read again from its beginning, and has more or fewer changes then."""
+    monkeypatch.setattr(page_merger, "FIRST_ROWS", 3)
+    monkeypatch.setattr(page_merger, "MOST_ROWS", 4)
+    filters = {"table.include.list": r"public\.(orders|staging|extra)"}
+    world = make(**{"provide.transaction.metadata": counted} | filters)
+    base = database(world)
+    base.create_table("public.other", COLUMNS, KEY)
+    base.enable_table("public.other")
+    base.scan()
+    stream = open_stream(world, first(world))
+    rows = [
+        f"INSERT INTO [public].{table} (shop, number) VALUES (N'{table}', {number});"
+        for table in ("other", "orders", "staging")
+        for number in range(6)
+    ]
+    world.run(first(world), f"BEGIN TRANSACTION; {' '.join(rows)} COMMIT TRANSACTION;")
+    base.scan()
+    steps = until(world, stream, lambda steps: len(row_changes(steps)) >= 12)
+    cut = max(place for place in places(steps) if isinstance(place, SqlServerPosition) and place.done <= 6)
+    stream.close()
+    assert cut.done == 6
+    if change == "dropped":
+        base.drop_table("public.orders")
+        base.scan()
+        base.disable_table("public_orders")
+    elif change == "renamed":
+        base.rename_table("public.orders", "old_orders")
+    else:
+        base.rename_table("public.other", "extra")
+    stream = world.source.stream(first(world), listed(world), json.loads(json.dumps(cut.saved())))
+    steps = until(world, stream, lambda steps: any(isinstance(step, Commit) for step in steps))
+    assert topics(world, steps) == [("staging", "staging", number) for number in range(6)]
+    done = [place.done for place in places(steps) if isinstance(place, SqlServerPosition) and place.cut]
+    assert done == sorted(done), "a place never goes back"
 
 
 def test_a_table_that_was_made_anew_while_nobody_read_is_another_table(make: Make) -> None:

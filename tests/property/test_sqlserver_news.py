@@ -7,6 +7,7 @@ import pytest
 
 from tests.fixtures.sqlserver_world import SqlServerWorld
 from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
+from wrackline.control.local.sqlserver_standin.model.server import AZURE
 from wrackline.control.local.sqlserver_standin.tsql.session import SqlSession
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.producers.contract.optional_parts import LogSurvey
@@ -150,6 +151,31 @@ def test_who_may_not_ask_for_news_is_refused_once(
         assert events(world, read(world, streams[number], last))
 
 
+def test_a_login_that_is_refused_behind_a_lost_connection_is_not_repeated(
+    make: Make, monkeypatch: pytest.MonkeyPatch, statements: list[str]
+) -> None:
+    """The databases' own sessions live on behind a new password, and each wrong one may lock the account."""
+    monkeypatch.setattr(news_watch, "AGAIN_S", 0.1)
+    world = make(2)
+    streams = opened(world)
+    rest(world, streams, 0.3)
+    ask = news_watch._newest
+
+    def lost(session: TdsSession, _names: Sequence[str]) -> Mapping[str, object]:
+        monkeypatch.setattr(news_watch, "_newest", ask)
+        session.close()
+        raise explain(0, "", "show which databases have news")
+
+    for _ in range(20):
+        world.model.plan("SET LOCK_TIMEOUT 500", ServerError(916, "The server principal can't enter."))
+    monkeypatch.setattr(news_watch, "_newest", lost)
+    rest(world, streams, 1.0)
+    assert sum("SET LOCK_TIMEOUT 500" in one for one in statements) == 2
+    for number, partition in enumerate(world.source.partitions()):
+        last = world.commit(partition, row("a", 1))
+        assert events(world, read(world, streams[number], last))
+
+
 def test_the_thread_ends_with_the_last_stream_and_one_database_has_none(make: Make) -> None:
     def threads() -> list[threading.Thread]:
         return [one for one in threading.enumerate() if one.name == "news of databases"]
@@ -209,3 +235,14 @@ def test_a_user_of_single_databases_asks_each_for_its_log_s_end(
         assert not any("USE [shop1]; BEGIN" in one for one in statements), "a refusal is not repeated"
     finally:
         world.close()
+
+
+def test_azure_whose_use_enters_no_other_database_is_asked_for_each_log_s_end(
+    make: Make, statements: list[str]
+) -> None:
+    world = make(2)
+    world.model.edition = AZURE
+    assert isinstance(world.source, LogSurvey)
+    for _ in range(2):
+        assert world.source.log_ends().keys() == set(world.source.partitions())
+    assert sum(one.startswith("USE [shop0]; BEGIN") for one in statements) == 2, "with the others, and alone"

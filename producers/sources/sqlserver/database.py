@@ -316,8 +316,7 @@ class SqlServerDatabase:
         look = self._catalogue_over(session).look()
         following = follow(look, reads)
         self._refuse_silence(session, following, marks, azure=edition.azure)
-        followed = {facts.id for facts in following.tables.values()}
-        if marks.table is not None and marks.table not in followed:  # a mark would never come back
+        if marks.table is not None and not following.reads(marks.table):  # a mark would never come back
             raise NOT_CAPTURED(table=marks.table, statement=enable_sql(marks.table))
         fresh = saved is None or _is_fresh(saved)
         position = None if saved is None or fresh else position_of(saved)
@@ -377,6 +376,7 @@ class SqlServerDatabase:
             NoticeThrottle(self._around.now_ms, self._around.tell),
             self.most_ahead,
             self._capture_watch(session, edition),
+            self._mark_settings().table,
         )
         audit = RangeAudit(self.name, settings.integer("log.audit.interval.ms") / 1000 or float("inf"))
         if counted and start.cut is not None:  # events are numbered, so a commit is read from its beginning

@@ -22,7 +22,7 @@ from wrackline.producers.contract.steps import (
 )
 from wrackline.producers.kit.step_log import StepLog
 from wrackline.producers.sources.sqlserver.follow.instance_tracker import InstanceTracker
-from wrackline.producers.sources.sqlserver.log.change_rows import RowKey, RowPlace, place_of
+from wrackline.producers.sources.sqlserver.log.change_rows import RowKey, RowPlace, place_of, row_key
 from wrackline.producers.sources.sqlserver.log.lsn import lsn_text
 from wrackline.producers.sources.sqlserver.log.page_merger import Change, CommitPart, LoggedCommit
 from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition
@@ -48,7 +48,8 @@ class OpenCommit:
 
     commit: LoggedCommit
     done: int  # changes that have come
-    skip: int = 0  # of these were published before
+    skip: int = 0  # so many were published before
+    behind: RowKey = b""  # the last of those
     announced: bool = False
     last: RowPlace = _NOWHERE  # of the change that came last
     serial: int = 0  # of that change among the rows with its seqval
@@ -72,6 +73,8 @@ class OpenCommit:
         self.serial = before + (2 if op == "u" else 1)
         self.last = place
         self.done += 1
+        if key > self.behind and self.done <= self.skip:  # a table that was read before is not read any more
+            self.done = self.skip + 1
 
     def frame(self, labels: SqlServerSourceLabels, epoch: int, table: TableId) -> Frame:
         """Return the common part of its events of one table, set to the change that came last."""
@@ -171,6 +174,8 @@ class SqlServerDecoder:
         following = self._following
         if not self._untold or self._open is not None or following is None:
             return
+        # a stop right behind the news would report them again if their place had the names of before
+        self._log.at = replace(self._log.at, ddl=self._at.ddl, instances=self._at.instances)
         shown, passed = self._resolver.shown(), self._log.at.passed
         news = list(self._tracker.update(shown, following.names, passed))
         self._untold = self._tracker.waits(shown, passed)
@@ -191,7 +196,7 @@ class SqlServerDecoder:
     def _begin(self, part: CommitPart) -> OpenCommit:
         start, opened = self._start, OpenCommit(part.commit, part.first)
         if start.cut is not None and start.lsn == part.commit.lsn:
-            opened.skip = start.done
+            opened.skip, opened.behind = start.done, row_key(start.lsn, start.cut)
             if part.first:
                 opened.last, opened.serial = start.cut, start.serial
             self._announce(opened)  # only its end may be left to publish
@@ -240,7 +245,7 @@ class SqlServerDecoder:
             return
         opened.take(key, op)
         frame = opened.frame(self._labels, self._at.epoch, reader.table)
-        out = opened.done > opened.skip
+        out = key > opened.behind  # tables may have come or gone since, so a count would not do
         made: list[RowChange] = []
         try:
             size = reader.decoder.change(op, before, after, mask, frame, opened.done - 1, made)

@@ -148,7 +148,7 @@ class SqlServerSource:
             try:
                 ends = self._ends.ends([one.database for one in self._databases])
             except OperatorNeeded:
-                self._surveys = False  # a user of one database: each refusal is a line in the server's log
+                self._surveys = False  # Azure, or a user of one database: a refusal is a line in a log
             else:
                 return {
                     one: SqlServerFence("end", ends[one.database])

@@ -3,7 +3,7 @@
     USE [a]; the place of a savepoint; USE [b]; ...  ->  a place for each database that can be entered
 
 A database that is away fails the whole batch.  Then each is asked by itself, and one that fails is left out
-for a while.
+for a while.  Azure SQL Database refuses USE: that is the caller's to know.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +12,7 @@ from typing import Final
 from wrackline.producers.kit.lent_connection import LentConnection
 from wrackline.producers.sources.sqlserver.chunks.marks import FENCE_SQL, place_in
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier
+from wrackline.producers.sources.sqlserver.connect.server_errors import STATEMENT_REFUSED
 from wrackline.producers.sources.sqlserver.log.lsn import Lsn
 from wrackline.producers.sources.sqlserver.session.server import as_it_is
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
@@ -29,7 +30,7 @@ class LogEndSurvey:
         self._away: dict[str, float] = {}  # when it is tried again
 
     def ends(self, databases: Sequence[str]) -> Mapping[str, Lsn]:
-        """Return a place above all that is committed in each; raise where no connection is possible."""
+        """Return a place above all that is committed in each; raise where one connection can't enter them."""
         now = self._clock()
         names = [name for name in databases if self._away.get(name, now) <= now]
         with self._connection.lend() as session:
@@ -42,8 +43,8 @@ class LogEndSurvey:
             for name in names:
                 try:
                     found |= _ends(session, [name])
-                except WracklineError:
-                    if session.closed:
+                except WracklineError as error:
+                    if session.closed or error.code == STATEMENT_REFUSED.code:
                         raise
                     self._away[name] = now + AGAIN_S
             return found

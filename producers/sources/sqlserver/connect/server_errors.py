@@ -13,7 +13,7 @@
 | 40615, 40914, 47073 | a firewall of Azure's refuses our address | an operator |
 | 3952 | the database keeps no versions of rows | an operator |
 | 207 | a column is missing | an operator |
-| 102, 156, 170, 319, 8155 | a statement that will fail again | an operator |
+| 102, 156, 170, 319, 8155, 40508 | a statement that will fail again | an operator |
 | 3906, 3908 | the database only reads | an operator |
 
 "We" is Transient: tried again, with a limit.  A message can quote the value that it fails on, so its words
@@ -131,7 +131,7 @@ _TABLE: Final = ErrorTable(
         ADDRESS_REFUSED: _ADDRESSES,
         VERSIONS_MISSING: (3952,),
         VALUE_REFUSED: (220, 232, 241, 245, 248, 2628, 8114, 8115, 8152),
-        STATEMENT_REFUSED: (102, 156, 170, 319, 8155),
+        STATEMENT_REFUSED: (102, 156, 170, 319, 8155, 40508),
         ONLY_READS: (3906, 3908),
         COLUMN_MISSING: (207,),
     },

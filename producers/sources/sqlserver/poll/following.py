@@ -74,6 +74,10 @@ class Following:
             self.names.get(number) != TableId(database, schema, name) for number, schema, name in names
         )
 
+    def reads(self, table: TableId) -> bool:
+        """Whether a table is read under this name."""
+        return any(facts.id == table for facts in self.tables.values())
+
     def shown(self, shapes: SqlServerShapes, leave_out: TableId | None) -> dict[int, ShownTable]:
         """Return the tables as the tracker takes them, without the signal table."""
         made = {}
@@ -88,9 +92,18 @@ class Following:
 
 
 def under_names(look: CatalogueLook, names: Mapping[int, TableId]) -> CatalogueLook:
-    """Return a look in which known tables still have the names that they had."""
-    tables = {number: replace(facts, id=names.get(number, facts.id)) for number, facts in look.tables.items()}
-    known = {number: names.get(number, name) for number, name in look.names.items()}
+    """Return a look in which known tables still have the names that they had, without new captured tables.
+
+    A new one may have the name that a known one had.
+    """
+    tables = {
+        number: replace(facts, id=names[number]) for number, facts in look.tables.items() if number in names
+    }
+    known = {
+        number: names.get(number, name)
+        for number, name in look.names.items()
+        if number in names or number not in look.tables
+    }
     return replace(look, names=known, tables=tables)
 
 

@@ -72,12 +72,14 @@ class NewsWatch:
             while not self._is_over():
                 wait_s = self._interval
                 try:
-                    if session is None or session.closed:
+                    if session is None:
                         session = self._connected()
                     self._take(self._answers(session))
                 except WracklineError as error:
                     if session is None and isinstance(error, OperatorNeeded):
-                        return  # each refusal is a line in the server's log
+                        return  # each refusal is a line in the server's log, and may lock the account
+                    if session is not None and session.closed:
+                        session = None
                     self._take({})
                     wait_s = AGAIN_S
                 with self._lock:

@@ -20,6 +20,7 @@ from wrackline.producers.kit.notice_throttle import NoticeThrottle
 from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING, ROWS_LOCKED
 from wrackline.producers.sources.sqlserver.discover.discover import CatalogueLook
 from wrackline.producers.sources.sqlserver.discover.types import WireType
+from wrackline.producers.sources.sqlserver.follow.capture_instances import enable_sql
 from wrackline.producers.sources.sqlserver.follow.handover import CLEANED_AWAY
 from wrackline.producers.sources.sqlserver.log import page_sql
 from wrackline.producers.sources.sqlserver.log.change_rows import ChangeRow, RowPlace, place_of, row_key
@@ -52,6 +53,13 @@ LOG_LOCKED = define(
     hint="nobody has to act while the capture job writes a large transaction; to see who locks them: SELECT"
     " session_id, blocking_session_id, wait_resource FROM sys.dm_exec_requests WHERE blocking_session_id <>"
     " 0;",
+)
+
+MARKS_UNCAPTURED = define(
+    "sqlserver.marks_uncaptured",
+    Transient,
+    "the signal table {table} is not captured any more, so no mark that is written into it would come back",
+    hint="the log is opened again, in case it is captured by then; else, as db_owner: {statement}",
 )
 
 _OWN: Final = 5  # columns of a page before the table's
@@ -94,6 +102,7 @@ class PollSettings:
     notices: NoticeThrottle
     most_bytes: int  # of the pages of all tables
     watch: CaptureWatch
+    marks: TableId | None = None  # the table that they are written into
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +297,9 @@ class RoundReader:
         if self._at.cut is not None:
             look = under_names(look, self._following.names)
         self._following = follow(look, self._settings.captures)
+        marks = self._settings.marks
+        if marks is not None and not self._following.reads(marks):  # a mark would never come back
+            raise MARKS_UNCAPTURED(table=marks, statement=enable_sql(marks))
         self._at = replace(self._at, instances=self._following.instances())
         self._merger, self._next = None, ()
         self._types.clear()
