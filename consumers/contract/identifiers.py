@@ -64,6 +64,7 @@ def target_name(name: str, identifiers: Identifiers) -> str:
     if _fits(legal, identifiers):
         return legal
     ending = "_" + sha256(name.encode()).hexdigest()[:_HASH_DIGITS]
+    ending = ending.upper() if identifiers.case is Case.UPPER else ending
     while not _fits(legal + ending, identifiers):
         legal = legal[:-1]
     return legal + ending

@@ -40,6 +40,12 @@ def test_no_name_is_too_long(name: str, most_bytes: int | None) -> None:
     assert most_bytes is None or len(made.encode()) <= most_bytes
 
 
+def test_a_cut_name_is_upper_case_throughout() -> None:
+    """A service that keeps names in upper case is asked for them by text."""
+    made = target_name("n" * 70, replace(LOOSE, case=Case.UPPER))
+    assert (len(made), made) == (63, made.upper())
+
+
 def test_long_names_that_begin_alike_stay_apart() -> None:
     first, second = "n" * 70 + "a", "n" * 70 + "b"
     names = target_names(table(first, second), LOOSE, reserved_prefix="_wl_")
