@@ -12,7 +12,6 @@ import pytest
 from sqlglot import parse_one
 from sqlglot.expressions import Command
 
-from tests.fakes.snowflake_dialect import DIALECT
 from wrackline.consumers.contract.plan import (
     Applied,
     Deletes,
@@ -27,6 +26,7 @@ from wrackline.consumers.staged.places import StagedLayout
 from wrackline.consumers.staged.shape import drop_column, first_shape, reshape_columns, table_columns
 from wrackline.consumers.staged.state import StagedState, first_state, state_move, state_query
 from wrackline.consumers.staged.view import create_view, pairs, settle
+from wrackline.consumers.targets.snowflake.dialect import DIALECT
 from wrackline.schemas.tables import evolution
 from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema

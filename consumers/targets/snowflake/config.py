@@ -1,0 +1,130 @@
+"""What can be set about a Snowflake target."""
+
+from wrackline.consumers.contract.identifiers import template_fault
+from wrackline.schemas.settings.setting import Declared, Importance, Setting
+from wrackline.schemas.settings.value_kinds import SettingKind, between, in_bytes, matching, not_empty
+
+HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+GROUP = "Snowflake"
+
+SETTINGS = Declared(
+    settings=(
+        Setting(
+            "target.account",
+            SettingKind.STRING,
+            "The account, as <organization>-<account>.",
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "an account's identifier, not an address"),
+        ),
+        Setting(
+            "target.hostname",
+            SettingKind.STRING,
+            "The account's host, where it is not <account>.snowflakecomputing.com.",
+            None,
+            LOW,
+            GROUP,
+            validator=matching(r"[A-Za-z0-9][A-Za-z0-9._-]*", "a host name, without a port"),
+            host=True,
+        ),
+        Setting(
+            "target.user",
+            SettingKind.STRING,
+            "The user to log in as, whose public key the account knows.",
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=not_empty,
+        ),
+        Setting(
+            "target.private.key.file",
+            SettingKind.STRING,
+            "The file with the user's private key, PKCS#8 in PEM. It must be in one of"
+            " secrets.allow.folders.",
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=not_empty,
+            file=True,
+        ),
+        Setting(
+            "target.private.key.passphrase",
+            SettingKind.PASSWORD,
+            "The passphrase of the private key.",
+            None,
+            MEDIUM,
+            GROUP,
+        ),
+        Setting(
+            "target.role",
+            SettingKind.STRING,
+            "The role to work as; without it, the user's default one.",
+            None,
+            MEDIUM,
+            GROUP,
+            validator=not_empty,
+        ),
+        Setting(
+            "target.warehouse",
+            SettingKind.STRING,
+            "The warehouse that loads and merges.",
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=not_empty,
+        ),
+        Setting(
+            "target.dbname",
+            SettingKind.STRING,
+            "The database to write to.",
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=not_empty,
+        ),
+        Setting(
+            "target.schema",
+            SettingKind.STRING,
+            "The schema in which readers find a table, as a view under its own name; {database} and {schema}"
+            " stand for those of the source.",
+            "{schema}",
+            MEDIUM,
+            GROUP,
+            validator=template_fault,
+        ),
+        Setting(
+            "target.storage.schema",
+            SettingKind.STRING,
+            "The schema of the tables behind the views, which hold tombstones and our columns, and of what"
+            " we keep about them.",
+            "wrackline",
+            LOW,
+            GROUP,
+            validator=in_bytes(255, "a name of 1 to 255 bytes"),
+        ),
+        Setting(
+            "target.lock.timeout.ms",
+            SettingKind.INT,
+            "How long a batch or a change of shape waits for somebody who holds its table.",
+            "60000",
+            LOW,
+            GROUP,
+            validator=between(1, 3_600_000),
+        ),
+        Setting(
+            "target.statement.timeout.ms",
+            SettingKind.INT,
+            "How long one statement may run.",
+            "3600000",
+            LOW,
+            GROUP,
+            validator=between(1000, 604_800_000),
+        ),
+    ),
+)
