@@ -66,8 +66,9 @@ KINDS: dict[str, tuple[ColumnType, list[object]]] = {
 TIMES = ("moment", "instant")  # read as text: the emulator answers 1970 for null, and counts in floats
 
 
+@pytest.mark.full
 class TestShortly:
-    """Of each promise's kind one, in the gate."""
+    """One promise of each kind."""
 
     test_late = MergePromises.test_an_older_change_never_wins
     test_partial = MergePromises.test_a_partial_update_keeps_what_is_stored
@@ -153,6 +154,7 @@ def test_of_two_moves_from_one_number_one_is_kept(world: SnowflakeWorld) -> None
     assert labels(world) == {A: "y"}
 
 
+@pytest.mark.full
 def test_a_table_of_the_longest_name_is_found_again(world: SnowflakeWorld) -> None:
     long = replace(TABLE, id=TABLE.id._replace(name="n" * 300))
     put(world, plan_for(world, 1, table=long), change("c", A, 1, "x"))
@@ -161,6 +163,7 @@ def test_a_table_of_the_longest_name_is_found_again(world: SnowflakeWorld) -> No
     assert len(world.seen(long.id)) == 2
 
 
+@pytest.mark.full
 def test_what_is_there_and_is_not_ours_stays(world: SnowflakeWorld) -> None:
     view = world.layout.place(TABLE.id).view
     world.sql(f"CREATE SCHEMA {DIALECT.quoted(view.schema)}")
@@ -169,6 +172,7 @@ def test_what_is_there_and_is_not_ours_stays(world: SnowflakeWorld) -> None:
         world.target.ensure_table(plan_for(world, 1))
 
 
+@pytest.mark.full
 def test_a_stage_that_a_crash_left_is_old_at_last(world: SnowflakeWorld) -> None:
     """The emulator says 1970 for each table, so every stage is older than a day there."""
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
@@ -189,6 +193,7 @@ def test_a_wrong_passphrase_is_said_before_anything_is_sent(account: SnowflakeAc
     assert "another" not in str(found.value)
 
 
+@pytest.mark.full
 def test_a_host_that_does_not_answer_is_tried_again(account: SnowflakeAccount, tmp_path: Path) -> None:
     del tmp_path
     nowhere = replace(account, fields={**account.fields, "port": 1, "login_timeout": 1})
