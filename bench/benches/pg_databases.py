@@ -10,7 +10,6 @@ and time a row as it comes, without Kafka.  Lower is better.  The goals are 30 s
 core while idle.
 """
 
-import json
 import os
 import secrets
 import sys
@@ -27,6 +26,7 @@ from bench import stage
 from bench.address import Address
 from bench.cost import cpu_seconds, metered
 from bench.ours import postgres as ours
+from bench.ours.worker_lines import running_tasks
 from bench.peers.slot import PUBLICATION, connect
 from bench.peers.walsenders import followed
 from bench.pulse import Reader, Writer, waits_ms
@@ -177,7 +177,7 @@ def start(databases: Databases, bootstrap: str, registry: str) -> Outcome:
                         said=said.read_text()[-2000:],
                     )
 
-            while _running(said) < TASKS or _followed(databases, prefix) < len(databases.ats):
+            while running_tasks(said) < TASKS or _followed(databases, prefix) < len(databases.ats):
                 check(time.perf_counter() - began, _START_LIMIT_S)
                 time.sleep(0.1)
             values = {"followed_s": time.perf_counter() - began}
@@ -254,12 +254,6 @@ def _busy(
 
 def _all_in(seen: Mapping[int, float], writers: Sequence[Writer]) -> bool:
     return all(key in seen for one in writers for key in one.sent)
-
-
-def _running(said: Path) -> int:
-    """Return how many tasks have said that they run: Kafka has a position of each of their databases."""
-    lines = [json.loads(line) for line in said.read_text().rpartition("\n")[0].splitlines()]
-    return len({one["pipeline"] for one in lines if one.get("state") == "RUNNING"})
 
 
 def _followed(databases: Databases, prefix: str) -> int:

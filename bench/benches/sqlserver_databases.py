@@ -6,7 +6,6 @@ Kafka has a position of each database; much of it is the stand-in's.  Lower is b
 pg-databases: 30 s for the start, and 5 % of a core while idle.
 """
 
-import json
 import re
 import secrets
 import sys
@@ -22,6 +21,7 @@ import pytds
 from bench import stage
 from bench.cost import cpu_seconds, metered
 from bench.ours import postgres as ours
+from bench.ours.worker_lines import running_tasks
 from bench.runner import Contender, Size
 from bench.score import Outcome
 from bench.spawned import spawned
@@ -59,7 +59,7 @@ url = "{registry}"
 """
 
 NOT_RUNNING = define(
-    "bench.not_running",
+    "bench.tasks_not_running",
     Definite,
     "after {seconds:.0f} s only {running} of {all} tasks run; the worker said: {said}",
     hint="run the bench again with --quick",
@@ -109,7 +109,7 @@ def start(port: int, server: int, names: Sequence[str], bootstrap: str, registry
         began = time.perf_counter()
         command = [sys.executable, "-m", "wrackline.control", "worker", "--json", str(file)]
         with spawned(command, said) as process, metered(process.pid) as meter:
-            while (running := _running(said)) < TASKS:
+            while (running := running_tasks(said)) < TASKS:
                 seconds = time.perf_counter() - began
                 if process.poll() is not None or seconds > _LIMIT_S:
                     text = said.read_text()[-2000:]
@@ -124,9 +124,3 @@ def start(port: int, server: int, names: Sequence[str], bootstrap: str, registry
                 100 * (late - early) / seconds for early, late in zip(before, after, strict=True)
             )
     return Outcome(values, meter.cost)
-
-
-def _running(said: Path) -> int:
-    """Return how many tasks have said that they run: Kafka has a position of each of their databases."""
-    lines = [json.loads(line) for line in said.read_text().rpartition("\n")[0].splitlines()]
-    return len({one["pipeline"] for one in lines if one.get("state") == "RUNNING"})

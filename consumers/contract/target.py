@@ -11,7 +11,7 @@ testing/targets/target_suite.py, executable.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
@@ -46,6 +46,26 @@ Staged = TypeVar("Staged")
 
 # What a target is asked to do. The other changes concern no stored column, or start the table over.
 Alteration: TypeAlias = AddColumn | DropColumn | RenameColumn | ChangeType
+
+
+def altered_columns(
+    held: Mapping[int, PlannedColumn], plan: MergePlan, changes: Sequence[Alteration]
+) -> dict[int, PlannedColumn]:
+    """Follow the changes, by identity; one that is done already changes nothing."""
+    wanted = {column.identity: column for column in plan.columns}
+    made = dict(held)
+    for change in changes:
+        match change:
+            case AddColumn(column):
+                made.setdefault(column.identity, wanted[column.identity])
+            case DropColumn(column):
+                made.pop(column.identity, None)
+            case RenameColumn(identity):
+                new = wanted[identity]
+                made[identity] = replace(made[identity], source=new.source, target=new.target)
+            case ChangeType(identity):
+                made[identity] = replace(made[identity], type=change.new)
+    return made
 
 
 class MergeStyle(Enum):

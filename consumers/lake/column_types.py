@@ -13,8 +13,8 @@ from typing import Any
 
 from pyspark.sql.types import ArrayType, DataType, StructField
 
-from wrackline.consumers.contract.column_text import type_from_json, type_to_json
 from wrackline.consumers.contract.plan import PlannedColumn
+from wrackline.schemas.tables.type_json import type_from_json, type_to_json
 from wrackline.schemas.tables.types import ColumnType, Kind, spark_type
 
 # What Iceberg and Delta widen in place, as kinds of the source.

@@ -29,8 +29,7 @@ class Primitive(Enum):
     TEXT = "text"
 
 
-# As what a kind of value is staged; the other kinds are staged as their text.
-PRIMITIVES: Mapping[Kind, Primitive] = MappingProxyType(
+_PRIMITIVES: Mapping[Kind, Primitive] = MappingProxyType(
     {
         Kind.BOOLEAN: Primitive.BOOLEAN,
         Kind.INT16: Primitive.BIGINT,
@@ -51,6 +50,11 @@ PRIMITIVES: Mapping[Kind, Primitive] = MappingProxyType(
 )
 
 
+def carried_as(of: ColumnType) -> Primitive:
+    """Return as what a value is staged: as its text, where its kind has no other form."""
+    return _PRIMITIVES.get(of.kind, Primitive.TEXT)
+
+
 @dataclass(frozen=True, slots=True)
 class StagedDialect:
     """One service's SQL."""
@@ -64,7 +68,6 @@ class StagedDialect:
     moment_type: str  # of a moment with its zone
     quoted: Callable[[str], str]  # a name
     literal: Callable[[str], str]  # a text
-    carried: Callable[[ColumnType], Primitive]
     physical: Callable[[ColumnType], str]  # a column's type; equal texts are the same column
     restored: Callable[[str, ColumnType], str]  # an expression of the primitive to one of the column's type
     converted: Callable[[str, ColumnType, ColumnType], str]  # a stored value to a wider type

@@ -94,11 +94,10 @@ class StagedLetters(Generic[Frame]):
 
     def _insert(self, session: StagedSession, table: TableId, files: CarriedFiles) -> None:
         stage = StageTable(self._layout.place(table).stage(new_mark()), _COLUMNS)
-        columns = ", ".join(f"{one.name} {self._dialect.types[one.of]}" for one in _COLUMNS)
         names, source = ", ".join(one.name for one in _COLUMNS), self._dialect.path(stage.relation)
         same = " AND ".join(f"b.{name} = s.{name}" for name in ("storage", *_SPOT))
         session.run(f"CREATE SCHEMA IF NOT EXISTS {self._dialect.quoted(self._layout.letters.schema)}")
-        session.run(f"CREATE TABLE IF NOT EXISTS {self._box} ({columns})")
+        session.run(f"CREATE TABLE IF NOT EXISTS {self._box} ({stage.columns_text(self._dialect)})")
         session.run(self._service.create_stage(stage))
         session.load(stage, files, stage.relation.name)
         session.run(

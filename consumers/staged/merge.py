@@ -24,7 +24,14 @@ from wrackline.consumers.contract.plan import (
     PlannedColumn,
     TableMode,
 )
-from wrackline.consumers.staged.dialect import Primitive, StagedDialect, bound, list_holds, make_list
+from wrackline.consumers.staged.dialect import (
+    Primitive,
+    StagedDialect,
+    bound,
+    carried_as,
+    list_holds,
+    make_list,
+)
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.schemas.tables.types import Kind
 
@@ -39,7 +46,7 @@ class StageColumn:
     of: Primitive
 
 
-def staged_columns(plan: MergePlan, dialect: StagedDialect) -> tuple[StageColumn, ...]:
+def staged_columns(plan: MergePlan) -> tuple[StageColumn, ...]:
     """Return what a batch is staged as.
 
     `k` is the key's hash, or the row's own id; `c` and a number is the plan's column of that place; `w` and a
@@ -54,7 +61,7 @@ def staged_columns(plan: MergePlan, dialect: StagedDialect) -> tuple[StageColumn
         "missing": Primitive.TEXT,
     }
     numbered = [(at, one) for at, one in enumerate(plan.columns) if one.identity != ROW]
-    values = [StageColumn(f"c{at}", dialect.carried(one.type)) for at, one in numbered]
+    values = [StageColumn(f"c{at}", carried_as(one.type)) for at, one in numbered]
     late = [
         StageColumn(f"w{at}", Primitive.TEXT) for at, one in numbered if plan.told_late and _lacks(one, plan)
     ]

@@ -33,6 +33,10 @@ class StageTable:
     relation: StagedRelation
     columns: tuple[StageColumn, ...]
 
+    def columns_text(self, dialect: StagedDialect) -> str:
+        """Write its columns as CREATE TABLE has them."""
+        return ", ".join(f"{one.name} {dialect.types[one.of]}" for one in self.columns)
+
 
 @dataclass(frozen=True, slots=True)
 class CarriedFiles:
@@ -134,6 +138,20 @@ class KeepsGrants(Protocol):
     def grants(self, session: StagedSession, view: StagedRelation) -> Sequence[str]:
         """Write what readers of a view may do, as statements for the next one of its name."""
         ...
+
+
+def commit_over(
+    send: Callable[[str], Any], move: StateMove, steps: Sequence[str], before: Sequence[str] = ()
+) -> bool:
+    """Move the state and do the steps in one transaction, or change nothing; `send` returns a cursor."""
+    for text in ("BEGIN", *before):
+        send(text)
+    if send(move.text).rowcount != 1:
+        send("ROLLBACK")
+        return False
+    for text in (*steps, "COMMIT"):
+        send(text)
+    return True
 
 
 class StagedSessions:

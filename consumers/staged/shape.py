@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 
 from wrackline.consumers.contract.identifiers import Identifiers, suffixed_names, target_name
 from wrackline.consumers.contract.plan import ROW, MergePlan, OurColumns, PlannedColumn, TableMode
-from wrackline.consumers.contract.target import Alteration
+from wrackline.consumers.contract.target import Alteration, altered_columns
 from wrackline.consumers.staged.dialect import Primitive, StagedDialect
-from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.tables.types import ColumnType
 
 
@@ -104,19 +103,7 @@ def reshape_columns(
 ) -> StagedReshaping:
     """Follow the changes, by identity; one that is done already changes nothing."""
     before = {one.column.identity: one for one in shape.columns}
-    wanted = {column.identity: column for column in plan.columns}
-    made = {identity: one.column for identity, one in before.items()}
-    for change in changes:
-        match change:
-            case AddColumn(column):
-                made.setdefault(column.identity, wanted[column.identity])
-            case DropColumn(column):
-                made.pop(column.identity, None)
-            case RenameColumn(identity):
-                new = wanted[identity]
-                made[identity] = replace(made[identity], source=new.source, target=new.target)
-            case ChangeType(identity):
-                made[identity] = replace(made[identity], type=change.new)
+    made = altered_columns({one.column.identity: one.column for one in shape.columns}, plan, changes)
     stays = {
         identity: StagedColumn(column, before[identity].place)
         for identity, column in made.items()
@@ -138,10 +125,10 @@ def reshape_columns(
     )
 
 
-def table_columns(shape: StagedShape, dialect: StagedDialect) -> dict[str, str]:
-    """Map the names of a table's columns to their types; a tombstone has only a key, so all may be null."""
+def columns_text(shape: StagedShape, dialect: StagedDialect) -> str:
+    """Write a table's columns as CREATE TABLE has them; a tombstone has only a key, so all may be null."""
     ours, text = shape.ours, dialect.types[Primitive.TEXT]
-    return {
+    columns = {
         shape.key_place: text,
         **{one.place: dialect.physical(one.type) for one in shape.of_source},
         ours.seq: text,
@@ -150,6 +137,7 @@ def table_columns(shape: StagedShape, dialect: StagedDialect) -> dict[str, str]:
         ours.missing: text,
         ours.commit_ts: dialect.moment_type,
     }
+    return ", ".join(f"{dialect.quoted(name)} {of}" for name, of in columns.items())
 
 
 def drop_column(table: str, place: str, dialect: StagedDialect) -> str:

@@ -24,13 +24,13 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from wrackline.consumers.contract import applied_text
-from wrackline.consumers.contract.column_text import type_from_json, type_to_json
 from wrackline.consumers.contract.plan import Applied, OurColumns, PlannedColumn, TableMode
 from wrackline.consumers.staged.dialect import Primitive, StagedDialect
 from wrackline.consumers.staged.shape import StagedColumn, StagedShape
 from wrackline.schemas import untrusted
 from wrackline.schemas.errors import Definite, OperatorNeeded, define
 from wrackline.schemas.tables.table import TableId
+from wrackline.schemas.tables.type_json import type_from_json, type_to_json
 
 VERSION: Final = 1
 COLUMNS: Final = ("number", "version", "source", "made", "shape", "applied")

@@ -191,7 +191,7 @@ class StagedTarget(Generic[Frame]):
         """Load a batch into a table of its own; an earlier batch of the table that was not merged goes."""
         table, place = plan.table.id, self._layout.place(plan.table.id)
         self._forget_staged(table)
-        columns = staged_columns(plan, self._dialect)
+        columns = staged_columns(plan)
         files = self._carrier.carry(frame, plan, columns)
         mark = new_mark()
         if not files.rows:
@@ -303,7 +303,7 @@ class StagedTarget(Generic[Frame]):
         return [*steps, *merge.steps(all_new=all_new)]
 
     def _create(self, session: StagedSession, plan: MergePlan, place: StagedPlace) -> StagedState:
-        """Begin a table; what says so is there before the table is, so a crash is told from a stranger's."""
+        """Begin a table; what says so comes first, so that no stranger's table is taken for it."""
         table, path = plan.table.id, self._dialect.path
         fresh = StagedState(table, first_shape(plan, self._dialect))
         left = self._read(session, table)

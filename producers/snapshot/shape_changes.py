@@ -21,6 +21,7 @@ from wrackline.schemas.tables.evolution import (
 )
 from wrackline.schemas.tables.table import TableSchema
 from wrackline.schemas.tables.type_compatibility import keeps_sign, keeps_values
+from wrackline.schemas.tables.type_json import type_to_json
 from wrackline.schemas.tables.types import ColumnType, Kind
 
 
@@ -90,24 +91,10 @@ def render_shape(table: TableSchema) -> dict[str, Any]:
             {
                 "name": column.name,
                 "identity": column.identity,
-                "type": _render_type(column.type),
+                "type": type_to_json(column.type),
                 "nullable": column.nullable,
                 "generated": column.generated,
             }
             for column in table.columns
         ],
     }
-
-
-def _render_type(made: ColumnType) -> dict[str, Any]:
-    """Leave out what is not set: most types are a kind and a name."""
-    saved = {
-        "kind": made.kind.value,
-        "source": made.source,
-        "precision": made.precision,
-        "scale": made.scale,
-        "length": made.length,
-        "labels": list(made.labels) or None,
-        "element": None if made.element is None else _render_type(made.element),
-    }
-    return {name: value for name, value in saved.items() if value is not None}

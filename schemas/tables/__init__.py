@@ -3,6 +3,7 @@
 In: nothing; these are values and pure functions that every part uses.  Out: frozen values.
 
     types.py               the table of types: each kind of value in Avro, Spark, Iceberg and Delta
+    type_json.py           a type as JSON
     table.py               a table's identity and its shape
     evolution.py           the changes between two shapes of a table
     type_compatibility.py  whether a new type keeps every value of the old one

@@ -16,10 +16,10 @@ from typing import Any
 import duckdb
 
 from wrackline.consumers.contract.identifiers import Identifiers
-from wrackline.consumers.staged.dialect import PRIMITIVES, Primitive, StagedDialect
+from wrackline.consumers.staged.dialect import Primitive, StagedDialect
 from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.staged.service import CarriedFiles, StagedSession, StageTable
-from wrackline.consumers.staged.shape import StagedShape, table_columns
+from wrackline.consumers.staged.shape import StagedShape, columns_text
 from wrackline.consumers.staged.state import StateMove, state_query
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.language.findings import Finding
@@ -89,7 +89,6 @@ DIALECT = StagedDialect(
     moment_type="TIMESTAMPTZ",
     quoted=lambda name: '"' + name.replace('"', '""') + '"',
     literal=lambda text: "'" + text.replace("'", "''") + "'",
-    carried=lambda of: PRIMITIVES.get(of.kind, Primitive.TEXT),
     physical=physical,
     restored=restored,
     converted=lambda value, _, new: f"CAST({value} AS {physical(new)})",
@@ -184,14 +183,11 @@ class DuckService:
         return str(rows[0][0]) if rows else None
 
     def create(self, place: StagedPlace, shape: StagedShape) -> Sequence[str]:
-        columns = (
-            f"{self.dialect.quoted(name)} {of}" for name, of in table_columns(shape, self.dialect).items()
-        )
-        return [f"CREATE TABLE IF NOT EXISTS {self.dialect.path(place.table)} ({', '.join(columns)})"]
+        columns = columns_text(shape, self.dialect)
+        return [f"CREATE TABLE IF NOT EXISTS {self.dialect.path(place.table)} ({columns})"]
 
     def create_stage(self, stage: StageTable) -> str:
-        columns = ", ".join(f"{column.name} {self.dialect.types[column.of]}" for column in stage.columns)
-        return f"CREATE TABLE {self.dialect.path(stage.relation)} ({columns})"
+        return f"CREATE TABLE {self.dialect.path(stage.relation)} ({stage.columns_text(self.dialect)})"
 
     def old_tables(self, session: StagedSession, beginning: StagedRelation) -> Sequence[str]:
         if not self.a_day_later:

@@ -7,7 +7,7 @@ no error has to be understood:  `done`, or `moved` where another consumer was fi
 from collections.abc import Sequence
 from typing import Final
 
-from wrackline.consumers.staged.dialect import PRIMITIVES, Primitive, StagedDialect
+from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.state import StateMove
 from wrackline.consumers.targets.bigquery.types import (
     COLUMNS,
@@ -62,7 +62,6 @@ DIALECT: Final = StagedDialect(
     moment_type="TIMESTAMP",
     quoted=quoted,
     literal=literal,
-    carried=lambda of: PRIMITIVES.get(of.kind, Primitive.TEXT),
     physical=physical,
     restored=restored,
     converted=converted,

@@ -16,7 +16,7 @@ from typing import Final
 
 from wrackline.consumers.staged.places import StagedRelation
 from wrackline.consumers.staged.service import StageTable
-from wrackline.consumers.staged.shape import StagedColumn, StagedShape, table_columns
+from wrackline.consumers.staged.shape import StagedColumn, StagedShape, columns_text
 from wrackline.consumers.targets.bigquery.dialect import DIALECT
 from wrackline.consumers.targets.bigquery.limits import CLUSTERS, MOST_CLUSTER_COLUMNS, MOST_PARTITIONS
 from wrackline.consumers.targets.bigquery.types import physical
@@ -52,7 +52,7 @@ def clusters(shape: StagedShape) -> Sequence[str]:
 
 def create_table(table: StagedRelation, shape: StagedShape, partitions: KeyPartitions) -> str:
     """Write the creation of a table; where it is there already, it changes nothing."""
-    columns = ", ".join(f"{DIALECT.quoted(name)} {of}" for name, of in table_columns(shape, DIALECT).items())
+    columns = columns_text(shape, DIALECT)
     clause = partitions.clause(shape)
     parts = [
         f"CREATE TABLE IF NOT EXISTS {DIALECT.path(table)} ({columns})",
@@ -64,7 +64,7 @@ def create_table(table: StagedRelation, shape: StagedShape, partitions: KeyParti
 
 def create_stage(stage: StageTable) -> str:
     """Write the creation of a stage, which BigQuery removes after a day, if nobody else did."""
-    columns = ", ".join(f"{one.name} {DIALECT.types[one.of]}" for one in stage.columns)
+    columns = stage.columns_text(DIALECT)
     day = "TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL 1 DAY)"
     return f"CREATE TABLE {DIALECT.path(stage.relation)} ({columns})\nOPTIONS (expiration_timestamp = {day})"
 

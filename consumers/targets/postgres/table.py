@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 
 from wrackline.consumers.contract.identifiers import suffixed_names
 from wrackline.consumers.contract.plan import MergePlan, OurColumns, PlannedColumn, TableMode
-from wrackline.consumers.contract.target import Alteration
+from wrackline.consumers.contract.target import Alteration, altered_columns
 from wrackline.consumers.targets.postgres.catalog import columns as columns_of
 from wrackline.consumers.targets.postgres.catalog import has_schema, relation
 from wrackline.consumers.targets.postgres.connect import Connection
@@ -26,7 +26,6 @@ from wrackline.consumers.targets.postgres.sql.place import IDENTIFIERS, PgTarget
 from wrackline.consumers.targets.postgres.sql.shape import PgTargetShape
 from wrackline.consumers.targets.postgres.sql.types import column_type
 from wrackline.consumers.targets.postgres.sql.view import view
-from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 
 _MOVING = "moving {}"  # behind our own prefix, with which no user's column begins
 _GRANTS = """
@@ -85,7 +84,7 @@ def reshape_table(
 ) -> PgTargetShape:
     """Bring table and view to the plan's columns, as far as the changes name them."""
     held = {column.identity: column for column in shape.columns}
-    made = _apply_changes(held, plan, changes)
+    made = altered_columns(held, plan, changes)
     gone = [column for identity, column in held.items() if identity not in made]
     retyped = [c for i, c in made.items() if i in held and _differs(held[i], c)]
     renamed = {held[i].target: c.target for i, c in made.items() if i in held and held[i].target != c.target}
@@ -167,26 +166,6 @@ def our_types(plan: MergePlan) -> dict[str, str]:
         ours.commit_ts: "timestamp with time zone",
         **(versions if plan.mode is TableMode.HISTORY else {}),
     }
-
-
-def _apply_changes(
-    held: dict[int, PlannedColumn], plan: MergePlan, changes: Sequence[Alteration]
-) -> dict[int, PlannedColumn]:
-    """Follow the changes; one that is done already changes nothing."""
-    wanted = {column.identity: column for column in plan.columns}
-    made = dict(held)
-    for change in changes:
-        match change:
-            case AddColumn(column):
-                made.setdefault(column.identity, wanted[column.identity])
-            case DropColumn(column):
-                made.pop(column.identity, None)
-            case RenameColumn(identity):
-                new = wanted[identity]
-                made[identity] = replace(made[identity], source=new.source, target=new.target)
-            case ChangeType(identity):
-                made[identity] = replace(made[identity], type=change.new)
-    return made
 
 
 def _alter_table(

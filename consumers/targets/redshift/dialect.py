@@ -8,14 +8,13 @@ because CAST would cut it without a word.
     stage   distributed by the same hash, so that a join moves no row between nodes
 """
 
-from collections.abc import Mapping
 from typing import Final
 
 from wrackline.consumers.contract.identifiers import Case, Identifiers
-from wrackline.consumers.staged.dialect import PRIMITIVES, Primitive, StagedDialect
+from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.places import StagedPlace
 from wrackline.consumers.staged.service import StageTable
-from wrackline.consumers.staged.shape import StagedShape, table_columns
+from wrackline.consumers.staged.shape import StagedShape, columns_text
 from wrackline.consumers.targets.redshift import types
 from wrackline.consumers.targets.redshift.limits import NAME_BYTES
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -64,7 +63,6 @@ DIALECT: Final = StagedDialect(
     moment_type="TIMESTAMPTZ",
     quoted=quoted,
     literal=literal,
-    carried=lambda of: PRIMITIVES.get(of.kind, Primitive.TEXT),
     physical=types.physical,
     restored=types.restored,
     converted=types.converted,
@@ -77,17 +75,13 @@ DIALECT: Final = StagedDialect(
 
 def create_table(place: StagedPlace, shape: StagedShape) -> str:
     """Write the creation of a table; what it is sorted by is chosen by the service."""
-    columns = {quoted(name): of for name, of in table_columns(shape, DIALECT).items()}
+    columns = columns_text(shape, DIALECT)
     layout = f"DISTSTYLE KEY DISTKEY({quoted(shape.key_place)})"
-    return f"CREATE TABLE IF NOT EXISTS {DIALECT.path(place.table)} ({_listed(columns)}) {layout}"
+    return f"CREATE TABLE IF NOT EXISTS {DIALECT.path(place.table)} ({columns}) {layout}"
 
 
 def create_stage(stage: StageTable) -> str:
     """Write the creation of a stage, of which no backup is made."""
-    columns = {one.name: DIALECT.types[one.of] for one in stage.columns}
+    columns = stage.columns_text(DIALECT)
     layout = f"BACKUP NO DISTSTYLE KEY DISTKEY({stage.columns[0].name})"
-    return f"CREATE TABLE {DIALECT.path(stage.relation)} ({_listed(columns)}) {layout}"
-
-
-def _listed(columns: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {of}" for name, of in columns.items())
+    return f"CREATE TABLE {DIALECT.path(stage.relation)} ({columns}) {layout}"

@@ -1,8 +1,8 @@
 """A conversation with Redshift, by its own driver; COPY takes files from S3 with a role, never with a key.
 
     run, rows   one statement, committed by itself
-    commit      LOCK of the state, so that the snapshot is taken behind whoever held it; the move, which
-                must change one row; the merge; COMMIT
+    commit      LOCK of the state, so that the snapshot is taken when no other session holds it; the move,
+                which must change one row; the merge; COMMIT
     load        one COPY for each address, which is a prefix of the files' names; all in one transaction
 
 The driver keeps the text of each statement that a connection ever ran, and no two texts of ours are alike:
@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from wrackline.consumers.staged.service import CarriedFiles, StageTable
+from wrackline.consumers.staged.service import CarriedFiles, StageTable, commit_over
 from wrackline.consumers.staged.state import StateMove
 from wrackline.consumers.targets.redshift.dialect import DIALECT, literal
 
@@ -56,17 +56,9 @@ class RedshiftSession:
 
     def commit(self, move: StateMove, steps: Sequence[str], name: str) -> bool:
         """Move the state and do the steps, or change nothing."""
-        del name  # a lost COMMIT is told from a kept one by the state
+        del name  # the state says whether a lost COMMIT was kept
         self._begin()
-        self._send("BEGIN")
-        self._send(f"LOCK TABLE {move.state}")
-        if self._send(move.text).rowcount != 1:
-            self._send("ROLLBACK")
-            return False
-        for text in steps:
-            self._send(text)
-        self._send("COMMIT")
-        return True
+        return commit_over(self._send, move, steps, [f"LOCK TABLE {move.state}"])
 
     def load(self, stage: StageTable, files: CarriedFiles, name: str) -> int:
         """Copy each prefix; COPY reads columns by position, in the stage's order."""

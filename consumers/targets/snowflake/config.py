@@ -1,8 +1,8 @@
 """What can be set about a Snowflake target."""
 
-from wrackline.consumers.contract.identifiers import template_fault
+from wrackline.consumers.contract.place_settings import place_settings
 from wrackline.schemas.settings.setting import Declared, Importance, Setting
-from wrackline.schemas.settings.value_kinds import SettingKind, between, in_bytes, matching, not_empty
+from wrackline.schemas.settings.value_kinds import SettingKind, between, matching, not_empty
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 GROUP = "Snowflake"
@@ -88,35 +88,7 @@ SETTINGS = Declared(
             required=True,
             validator=not_empty,
         ),
-        Setting(
-            "target.schema",
-            SettingKind.STRING,
-            "The schema in which readers find a table, as a view under its own name; {database} and {schema}"
-            " stand for those of the source.",
-            "{schema}",
-            MEDIUM,
-            GROUP,
-            validator=template_fault,
-        ),
-        Setting(
-            "target.storage.schema",
-            SettingKind.STRING,
-            "The schema of the tables behind the views, which hold tombstones and our columns, and of what"
-            " we keep about them.",
-            "wrackline",
-            LOW,
-            GROUP,
-            validator=in_bytes(255, "a name of 1 to 255 bytes"),
-        ),
-        Setting(
-            "target.lock.timeout.ms",
-            SettingKind.INT,
-            "How long a batch or a change of shape waits for somebody who holds its table.",
-            "60000",
-            LOW,
-            GROUP,
-            validator=between(1, 3_600_000),
-        ),
+        *place_settings(GROUP, 255),
         Setting(
             "target.statement.timeout.ms",
             SettingKind.INT,

@@ -6,14 +6,13 @@ Names are upper case, because unquoted SQL finds only those.  A backslash in a l
             It is not a temporary table, because another session may merge it
 """
 
-from collections.abc import Mapping
 from typing import Final
 
 from wrackline.consumers.contract.identifiers import Case, Identifiers
-from wrackline.consumers.staged.dialect import PRIMITIVES, Primitive, StagedDialect
+from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.places import StagedPlace
 from wrackline.consumers.staged.service import StageTable
-from wrackline.consumers.staged.shape import StagedShape, table_columns
+from wrackline.consumers.staged.shape import StagedShape, columns_text
 from wrackline.consumers.targets.snowflake import types
 
 IDENTIFIERS: Final = Identifiers(255, Case.UPPER, case_sensitive=False, refused="\0")
@@ -39,7 +38,6 @@ DIALECT: Final = StagedDialect(
     moment_type="TIMESTAMPTZ(6)",
     quoted=quoted,
     literal=literal,
-    carried=lambda of: PRIMITIVES.get(of.kind, Primitive.TEXT),
     physical=types.physical,
     restored=types.restored,
     converted=types.converted,
@@ -50,16 +48,12 @@ DIALECT: Final = StagedDialect(
 
 def create_table(place: StagedPlace, shape: StagedShape) -> str:
     """Write the creation of a table; what it is clustered by is left to the order in which rows come."""
-    columns = {quoted(name): of for name, of in table_columns(shape, DIALECT).items()}
-    return f"CREATE TABLE IF NOT EXISTS {DIALECT.path(place.table)} ({_listed(columns)})"
+    columns = columns_text(shape, DIALECT)
+    return f"CREATE TABLE IF NOT EXISTS {DIALECT.path(place.table)} ({columns})"
 
 
 def create_stage(stage: StageTable) -> str:
     """Write the creation of a stage; upkeep drops what a crash left."""
-    columns = {one.name: DIALECT.types[one.of] for one in stage.columns}
+    columns = stage.columns_text(DIALECT)
     path = DIALECT.path(stage.relation)
-    return f"CREATE TRANSIENT TABLE {path} ({_listed(columns)}) DATA_RETENTION_TIME_IN_DAYS = 0"
-
-
-def _listed(columns: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {of}" for name, of in columns.items())
+    return f"CREATE TRANSIENT TABLE {path} ({columns}) DATA_RETENTION_TIME_IN_DAYS = 0"

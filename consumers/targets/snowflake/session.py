@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from wrackline.consumers.staged.places import StagedRelation
-from wrackline.consumers.staged.service import CarriedFiles, StageTable
+from wrackline.consumers.staged.service import CarriedFiles, StageTable, commit_over
 from wrackline.consumers.staged.state import StateMove
 from wrackline.consumers.targets.snowflake.dialect import DIALECT, literal
 
@@ -39,15 +39,8 @@ class SnowflakeSession:
 
     def commit(self, move: StateMove, steps: Sequence[str], name: str) -> bool:
         """Move the state and do the steps, or change nothing."""
-        del name  # a lost COMMIT is told from a kept one by the state
-        self._send("BEGIN")
-        if self._send(move.text).rowcount != 1:
-            self._send("ROLLBACK")
-            return False
-        for text in steps:
-            self._send(text)
-        self._send("COMMIT")
-        return True
+        del name  # the state says whether a lost COMMIT was kept
+        return commit_over(self._send, move, steps)
 
     def load(self, stage: StageTable, files: CarriedFiles, name: str) -> int:
         """Upload the files and copy them by the names of their columns."""

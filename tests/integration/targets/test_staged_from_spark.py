@@ -113,7 +113,7 @@ def staged(
         f"SELECT struct({row}) AS row, '{seq(1)}' AS seq, 'c' AS op, timestamp_millis(7) AS commit_ts,"
         " false AS deleted, array('text') AS unsent, array('day', 'list') AS missing"
     )
-    columns: Sequence[StageColumn] = staged_columns(plan, world.service.dialect)
+    columns: Sequence[StageColumn] = staged_columns(plan)
     (found,) = primitives(frame, plan, columns).collect()
     return found
 

@@ -1,4 +1,4 @@
-"""Dead letters by REST: each request is done, and one that was told to ask again gets its outcome."""
+"""Dead letters by REST: each request is done, and a client that has to ask again gets the outcome."""
 
 from collections.abc import Iterator
 from concurrent.futures import Future

@@ -22,7 +22,7 @@ from wrackline.control.runtime.rest.routes.table_routes import user_of
 from wrackline.schemas.errors import OperatorNeeded, define
 
 _FRESH_S: Final = 10.0
-_OUTCOME_S: Final = 60.0  # a client that was told to ask again gets what its request did
+_OUTCOME_S: Final = 60.0  # a client that has to ask again gets what its request did
 _VALUES: Final = ("key", "value")
 
 NOT_WORKED = define(

@@ -115,7 +115,7 @@ def texts() -> dict[str, str]:
         "table by months": create_table(PLACE.table, keyed("day", "weight"), BY_KEY),
         "table that is not cut": create_table(PLACE.table, shape, KeyPartitions(None)),
         "table of events": create_table(PLACE.table, first_shape(append, DIALECT), BY_KEY),
-        "stage": create_stage(StageTable(STAGED, staged_columns(late, DIALECT))),
+        "stage": create_stage(StageTable(STAGED, staged_columns(late))),
         "state, created": first_state(state, STATE, DIALECT),
         "state, read": state_query(STATE),
         "transaction of a batch": script(move, [newer.void(), *newer.steps(all_new=False)]),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from wrackline.consumers.targets.redshift.limits import LIMITS, exceeded
+from wrackline.consumers.contract.limits import exceeded
+from wrackline.consumers.targets.redshift.limits import LIMITS
 from wrackline.consumers.targets.redshift.types import NATIVE
 from wrackline.schemas.tables.types import Kind
 
@@ -21,15 +22,15 @@ DAY = 86_400_000_000
     ],
 )
 def test_a_limit_is_exact(kind: Kind, held: object, refused: object, why: str) -> None:
-    assert exceeded(kind, held) is None
-    assert (exceeded(kind, refused) or "").startswith(why)
+    assert exceeded(LIMITS, kind, held) is None
+    assert (exceeded(LIMITS, kind, refused) or "").startswith(why)
 
 
 def test_a_reason_shows_no_value() -> None:
-    assert "secret" not in (exceeded(Kind.STRING, "secret" * 20_000) or "")
+    assert "secret" not in (exceeded(LIMITS, Kind.STRING, "secret" * 20_000) or "")
 
 
 def test_every_kind_that_is_text_has_a_limit() -> None:
     assert {kind for kind in Kind if kind not in NATIVE} <= set(LIMITS)
-    assert exceeded(Kind.INT64, 2**63 - 1) is None
-    assert exceeded(Kind.STRING, None) is None
+    assert exceeded(LIMITS, Kind.INT64, 2**63 - 1) is None
+    assert exceeded(LIMITS, Kind.STRING, None) is None

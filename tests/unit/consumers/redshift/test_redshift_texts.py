@@ -107,7 +107,7 @@ def texts() -> dict[str, str]:
     }
     return {
         "the table": create_table(PLACE, shape),
-        "a stage": create_stage(StageTable(STAGED, staged_columns(partial, DIALECT))),
+        "a stage": create_stage(StageTable(STAGED, staged_columns(partial))),
         "state, created": first_state(state, STATE, DIALECT),
         "state, moved": state_move(state, after, STATE, DIALECT).text,
         "state, read": state_query(STATE),

@@ -44,7 +44,7 @@ def test_unquoted_sql_finds_every_name() -> None:
 def test_the_tables_are_made_as_they_cost_least() -> None:
     made = create_table(PLACE, first_shape(PLAN, DIALECT))
     assert made.startswith('CREATE TABLE IF NOT EXISTS "WRACKLINE"."PUBLIC__ORDERS" ("_WL_KEY" VARCHAR, ')
-    stage = create_stage(StageTable(PLACE.stage("__00"), staged_columns(PLAN, DIALECT)))
+    stage = create_stage(StageTable(PLACE.stage("__00"), staged_columns(PLAN)))
     assert stage.startswith('CREATE TRANSIENT TABLE "WRACKLINE"."_WL_STAGE__PUBLIC__ORDERS__00" (k VARCHAR, ')
     assert stage.endswith(") DATA_RETENTION_TIME_IN_DAYS = 0")
 
@@ -53,7 +53,7 @@ def test_the_tables_are_made_as_they_cost_least() -> None:
     "text",
     [
         create_table(PLACE, first_shape(PLAN, DIALECT)),
-        create_stage(StageTable(PLACE.stage("__00"), staged_columns(PLAN, DIALECT))),
+        create_stage(StageTable(PLACE.stage("__00"), staged_columns(PLAN))),
         put_text(Path("/it's/x.parquet"), '@"W"."F"/one'),
         copy_text('"W"."T"', '@"W"."F"/one'),
     ],

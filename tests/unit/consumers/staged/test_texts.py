@@ -23,7 +23,7 @@ from wrackline.consumers.contract.plan import (
 from wrackline.consumers.staged import letters
 from wrackline.consumers.staged.merge import StagedMerge, staged_columns
 from wrackline.consumers.staged.places import StagedLayout
-from wrackline.consumers.staged.shape import drop_column, first_shape, reshape_columns, table_columns
+from wrackline.consumers.staged.shape import columns_text, drop_column, first_shape, reshape_columns
 from wrackline.consumers.staged.state import StagedState, first_state, state_move, state_query
 from wrackline.consumers.staged.view import create_view, pairs, settle
 from wrackline.consumers.targets.snowflake.dialect import DIALECT
@@ -87,7 +87,7 @@ def texts() -> dict[str, str]:
     asked = AddColumn | DropColumn | RenameColumn | ChangeType
     changes = [one for one in evolution.changes(ORDERS, changed) if isinstance(one, asked)]
     reshaping = reshape_columns(shape, planned(table=changed), changes, DIALECT)
-    columns = ", ".join(f"{DIALECT.quoted(name)} {of}" for name, of in table_columns(shape, DIALECT).items())
+    columns = columns_text(shape, DIALECT)
     (question,) = filter(None, [load.asks_for_rows()])
     return {
         "the table's columns": f"CREATE TABLE {TABLE} ({columns})",
@@ -137,10 +137,10 @@ def test_no_text_holds_what_services_disagree_on() -> None:
 
 def test_a_stage_has_a_column_for_each_value() -> None:
     late = planned(lacking=frozenset({"PRICE"}), told_late=True)
-    names = [column.name for column in staged_columns(late, DIALECT)]
+    names = [column.name for column in staged_columns(late)]
     values = [f"c{at}" for at in range(8)]
     assert names == ["k", *values, "seq", "op", "commit_us", "deleted", "unsent", "missing", "w2"]
-    events = [column.name for column in staged_columns(planned(TableMode.APPEND), DIALECT)]
+    events = [column.name for column in staged_columns(planned(TableMode.APPEND))]
     assert events[:2] == ["k", "c1"], "an event's own row is its key"
 
 

@@ -1,4 +1,4 @@
-"""A column's type as JSON, for what a target keeps about its columns.
+"""A column's type as JSON, for what is kept about a table's columns.
 
 In: a type.  Out: plain values, and the type back from them, also after somebody has changed them.
 """
