@@ -39,6 +39,7 @@ from wrackline.control.runtime.rest.model.connectors import Connectors
 from wrackline.control.runtime.worker.pipeline_views import BoardView, WorkerViews
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.board_records import Half, HalfBoard
+from wrackline.schemas.message_texts import for_reader
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.versions import OURS
 
@@ -73,6 +74,8 @@ class PageFrame:
         self._templates.filters["part"] = lambda text: quote(str(text), safe="")
         self._templates.filters["shell"] = shlex.quote
         self._templates.filters["section"] = section
+        self._templates.filters["hint"] = for_reader
+        self._templates.globals["grouped"] = self.grouped
         for row in ("table_row", "pipeline_row"):
             made = getattr(self._templates.get_template(f"{row}.html").make_module(), row)
             self._templates.globals[row] = lru_cache(_ROWS)(made)  # most are as they were a moment ago

@@ -68,7 +68,7 @@ def look_everywhere(board: Board) -> None:
     pipeline_page(one, halves, table_layout(halves, TableChoice(), NOW), TableChoice(), NOW)
     table_page("shop", TABLE, halves, NOW, has_target=True)
     rows_page("shop", halves[Half.SOURCE], (), NOW)
-    log_page(one, halves[Half.SOURCE], NOW)
+    log_page(one, halves[Half.SOURCE], NOW, grouped=False)
     status = pipeline_status("shop", halves, NOW, has_target=True)
     for document in (lag_document, status_document, tables_document):
         orjson.dumps(document(status))

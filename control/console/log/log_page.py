@@ -19,18 +19,15 @@ from wrackline.control.runtime.ground.number_text import ago_text, duration_text
 from wrackline.schemas.kafka.board_records import Document, HalfBoard
 
 _DAY_FROM: Final = 20  # minutes from which on the day says more than the quarter of an hour
-_BY_REST: Final = "The same by REST in a group; a dry run says how far back that is, and changes nothing"
-_COMMANDS: Final = (
+_GO_BACK: Final = "Go back to a time: all events since then are published again. Stop the pipeline first"
+_START_OVER: Final = (
+    "Start over in a new epoch: the next start begins where the log begins. Stop the pipeline first"
+)
+_BY_FILE: Final = (
     ("See the stored positions, each with its epoch and who owns it", "wrackline offsets show pipeline.toml"),
     ("See the positions of the last 30 days, a minute apart", "wrackline offsets history pipeline.toml"),
-    (
-        "Go back to a time: all events since then are published again. Stop the pipeline first",
-        "wrackline offsets rewind pipeline.toml --to 2026-05-01T12:00:00Z",
-    ),
-    (
-        "Start over in a new epoch: the next start begins where the log begins. Stop the pipeline first",
-        "wrackline offsets reset pipeline.toml",
-    ),
+    (_GO_BACK, "wrackline offsets rewind pipeline.toml --to 2026-05-01T12:00:00Z"),
+    (_START_OVER, "wrackline offsets reset pipeline.toml"),
 )
 
 
@@ -59,8 +56,8 @@ class LogPage:
     commands: Sequence[tuple[str, str]]
 
 
-def log_page(one: ListedPipeline, source: HalfBoard, at_ms: int) -> LogPage:
-    """Make the page."""
+def log_page(one: ListedPipeline, source: HalfBoard, at_ms: int, *, grouped: bool) -> LogPage:
+    """Make the page; `grouped`: positions are moved by REST, not by commands with a file."""
     silent = not source.runs(at_ms)
     databases = source.report.get("databases", {})
     past = [(sample.at_ms, float(sample.log_kept)) for sample in one.history if sample.log_kept is not None]
@@ -72,7 +69,20 @@ def log_page(one: ListedPipeline, source: HalfBoard, at_ms: int) -> LogPage:
             for name, known in sorted(databases.items())
         ],
         _charts(one),
-        (*_COMMANDS, (_BY_REST, f"POST /connectors/{quote(one.name, safe='')}/offsets/rewind?dry_run=true")),
+        _by_rest(one.name) if grouped else _BY_FILE,
+    )
+
+
+def _by_rest(name: str) -> Sequence[tuple[str, str]]:
+    offsets = f"/connectors/{quote(name, safe='')}/offsets"
+    return (
+        ("See the stored positions", f"GET {offsets}"),
+        ("See the positions of the last 30 days, a minute apart", f"GET {offsets}/history"),
+        (
+            f"{_GO_BACK}; a dry run says how far back that is, and changes nothing",
+            f'POST {offsets}/rewind?dry_run=true  {{"to": "2026-05-01T12:00:00Z"}}',
+        ),
+        (_START_OVER, f"DELETE {offsets}"),
     )
 
 

@@ -16,5 +16,5 @@ def add_log(made: APIRouter, pages: PageFrame) -> None:
     def positions(request: Request, name: str, rewound: Moment = "") -> Response:
         """Show where the source half continues, and how long the log is kept; `rewound`: it was set back."""
         with pages.seen(name) as (one, board):
-            page = log_page(one, board.halves[Half.SOURCE], now_ms())
+            page = log_page(one, board.halves[Half.SOURCE], now_ms(), grouped=pages.grouped())
         return pages.page(request, "log.html", page=page, rewound=rewound if is_moment(rewound) else "")

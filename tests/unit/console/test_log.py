@@ -15,6 +15,7 @@ from wrackline.control.console.pipelines_page import ListedPipeline
 from wrackline.control.console.table_layout import TableChoice, table_layout
 from wrackline.control.runtime.board.board_summary import PastMinute, summarise
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connectors import GroupMember
 from wrackline.control.runtime.rest.server.endpoint import RestEndpoint
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.kafka.board_records import Document, Half, HalfBoard
@@ -48,6 +49,23 @@ def test_a_slot_without_a_limit_says_what_that_means(door: RestEndpoint) -> None
     assert 'class="lost"' not in html
     assert "The source half has reported no log yet" in asked(door, "GET", "/p/new-one/positions")[2]
     assert asked(door, "GET", "/p/none/positions")[0] == 404
+
+
+def test_in_a_group_no_page_names_a_file_that_there_is_not() -> None:
+    crew, views = crowd()
+    crew.group = [GroupMember(crew.worker, 64, 0, "1")]
+    orders = "shop.public.orders"
+    screens = [
+        "", "/errors", "/events", "/letters", "/lineage", "/logs", "/positions", "/rewind", "/snapshot",
+        f"/t/{orders}", f"/tables/{orders}/shapes", f"/tables/{orders}/lineage",
+    ]  # fmt: skip
+    with served(crew, views) as door:
+        shown = {one: asked(door, "GET", f"/p/shop{one}") for one in screens}
+    assert {status for status, *_ in shown.values()} == {200}
+    assert [one for one, answer in shown.items() if "pipeline.toml" in Page(answer[2]).text] == []
+    text = Page(shown["/positions"][2]).text
+    assert "POST /connectors/shop/offsets/rewind?dry_run=true" in text
+    assert "DELETE /connectors/shop/offsets" in text
 
 
 @pytest.mark.parametrize(
@@ -98,7 +116,7 @@ def test_a_log_that_is_kept_by_time_is_drawn_by_its_age() -> None:
         "7 d", "the oldest needed file expires in 24 h, if nothing is read meanwhile",
     )  # fmt: skip
     log = database(log="binary log", retained_bytes=None, kept_s=604_800, expires_s=3_600, lost_in_s=3_600)
-    page = log_page(listed(log), board(log), NOW)
+    page = log_page(listed(log), board(log), NOW, grouped=False)
     [panel] = page.panels
     assert panel.forecast is not None
     assert panel.forecast.title == "age of the oldest needed file"
@@ -108,7 +126,9 @@ def test_a_log_that_is_kept_by_time_is_drawn_by_its_age() -> None:
 def test_position_is_drawn_against_time_and_the_day_where_there_is_one() -> None:
     log = database(behind=500)
     day = [PastMinute(NOW - (30 - n) * 60_000, 0, None, 500, 1_000 + n * 10) for n in range(30)]
-    quarter, whole = (log_page(listed(log, minutes), board(log), NOW).charts[0] for minutes in ((), day))
+    quarter, whole = (
+        log_page(listed(log, minutes), board(log), NOW, grouped=False).charts[0] for minutes in ((), day)
+    )
     assert not quarter.lines
     assert [(line.name, line.newest) for line in whole.lines] == [
         ("log written", "790 B"),
@@ -123,7 +143,7 @@ def test_position_is_drawn_against_time_and_the_day_where_there_is_one() -> None
 )
 def test_a_log_without_bytes_is_behind_by_time(behind: int | None, through: int | None, unread: str) -> None:
     log = database(log=None, behind_bytes=behind, through_ms=through)
-    [panel] = log_page(listed(log), board(log), NOW).panels
+    [panel] = log_page(listed(log), board(log), NOW, grouped=False).panels
     assert dict(panel.position)["log not read yet"] == unread
     halves = both(board(log), HalfBoard())
     layout = table_layout(halves, TableChoice(), NOW)

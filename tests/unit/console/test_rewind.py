@@ -73,7 +73,6 @@ def test_it_says_what_comes_again_and_changes_nothing_before_the_name_is_typed(
 def test_events_that_count_as_new_are_named_so(visitor: Visitor, crew: MadeCrew) -> None:
     text = text_of(visitor.ask("GET", f"{PATH}{to(THERE, as_new='true')}"))
     assert "It comes in a new epoch, so targets apply all of it once more" in text
-    assert "--as-new" in text
     visitor.ask("POST", PATH, {"to": THERE, "as_new": "true", "name": "shop"})
     assert crew.rewound == [("shop", parse_moment(THERE), True)]
 
@@ -103,9 +102,14 @@ def test_a_time_that_is_none_or_has_no_position_is_refused(
 def test_the_files_of_a_worker_are_not_changed_and_the_command_is_named(crew: MadeCrew) -> None:
     crew.group = [GroupMember(crew.worker, None, 0, "1")]
     with served(crew, MadeViews({"shop": busy(3)})) as door:
-        page = Visitor(door.port).ask("GET", f"{PATH}{to(THERE)}")
+        page, as_new = (
+            Visitor(door.port).ask("GET", f"{PATH}{to(THERE, as_new=one)}") for one in ("false", "true")
+        )
     assert page.status == 200
-    assert f"wrackline offsets rewind pipeline.toml --to {THERE}" in text_of(page)
+    command = f"wrackline offsets rewind pipeline.toml --to {THERE}"
+    assert command in text_of(page)
+    assert f"{command} --as-new" not in text_of(page)
+    assert f"{command} --as-new" in text_of(as_new)
     assert 'method="post"' not in page.html.partition("<main")[2]
 
 
