@@ -43,11 +43,10 @@ from wrackline.control.runtime.lineage.source_half import report_source_run
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
 from wrackline.control.runtime.logs.sent_lines import sent_lines
-from wrackline.control.runtime.running.status_line import Narration, Pulse, StatusLine
+from wrackline.control.runtime.running.status_line import Narration, Pulse, StatusLine, TellWrong
 from wrackline.producers.contract.optional_parts import Attended, LogState, Surveying
 from wrackline.producers.contract.source_plugin import Source, SourcePlugin, load
 from wrackline.producers.contract.uncaptured import UncapturedReason, uncaptured_text
-from wrackline.producers.cutting.table_fault import FaultReason
 from wrackline.producers.kafka.ownership import Ownership
 from wrackline.producers.observe.log_lag_poller import poll_logs
 from wrackline.producers.observe.task_metrics import TaskMeasures
@@ -71,7 +70,6 @@ _NAMED = 5  # tables in the line about them
 
 
 Tell = Callable[[Health, Exception | None], None]
-TellWrong = Callable[[Mapping[TableId, FaultReason]], None]
 
 NO_TABLES = define(
     "run.no_tables",
@@ -101,14 +99,14 @@ def run(
     share: TaskShare | None = None,
     *,
     tell: Tell = lambda _health, _error: None,
-    wrong: TellWrong = lambda _tables: None,
+    wrong: TellWrong = lambda _what, _now: None,
     draw: Callable[[str], None] | None = None,
     is_wished: Callable[[], bool] = lambda: False,
 ) -> None:
     """Run a task of a pipeline that was found good, or all of it; an error that needs an operator is raised.
 
-    `wrong` gets the tables that have an error, `draw` redraws the status line on a terminal.  `is_wished`
-    says whether somebody wished that it rests, when it is asked to stop.
+    `wrong` gets the tables that have an error, and the databases; `draw` redraws the status line on a
+    terminal.  `is_wished` says whether somebody wished that it rests, when it is asked to stop.
     """
     values = pipeline.good()
     if pipeline.source is None:
