@@ -55,7 +55,7 @@ from wrackline.producers.task.retries import Retries
 from wrackline.producers.task.task_limits import Clocks, TaskLimits
 from wrackline.producers.task.task_loop import Task
 from wrackline.producers.task.task_observers import Health
-from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define, of_database
 from wrackline.schemas.kafka.board_records import Half
 from wrackline.schemas.pipelines.deal import TaskShare, whole_deal
 from wrackline.schemas.pipelines.pipeline import Pipeline
@@ -150,7 +150,12 @@ def run(
                     raise NOT_STOPPED(pipeline=values.text("name"), seconds=LAST_WORD)
             if measures.running:
                 pulse()
-        working.result()
+        try:
+            working.result()
+        except WracklineError as error:
+            if share.deal.several and len(share.names) == 1:  # the others are those of other tasks
+                raise of_database(error, share.names[0]) from error
+            raise
         pulse(last=True)
         _last_words(source, log, completed=narration.completed)
 

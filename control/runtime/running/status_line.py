@@ -22,7 +22,7 @@ from wrackline.producers.observe.task_metrics import PartitionFigures, TaskMeasu
 from wrackline.producers.snapshot.table_state import Outcome, TableState, TableStatus, parse_state
 from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.task.task_observers import Health
-from wrackline.schemas.errors import WracklineError, error_text
+from wrackline.schemas.errors import WracklineError, error_text, of_database
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
 
@@ -109,6 +109,7 @@ class Narration:
 
     def database(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
         """Log how one of several databases is."""
+        error = error and of_database(error, partition.database)
         self._measures.database(partition, health, error)
         self._down.pop(partition.database, None)
         if error is not None:

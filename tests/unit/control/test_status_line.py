@@ -21,7 +21,7 @@ from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.snapshot.table_state import Job, Outcome, render_state
 from wrackline.producers.snapshot.table_state import TableState as SnapshotState
 from wrackline.producers.task.task_observers import Health
-from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.errors import Definite, Transient, define
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.offsets_records import Json, SavedTableState, TableKey
 from wrackline.schemas.tables.table import SourcePartition, TableId
@@ -265,3 +265,17 @@ def test_databases_that_are_not_read_are_handed_on_when_that_changes() -> None:
         narration.health(Health.RECOVERING, lost)
     narration.health(Health.RUNNING, None)
     assert told[2:] == [{"database": {name: lost.code}}, {"database": {}}], "the only one is what its task is"
+
+
+def test_the_error_of_one_of_several_databases_starts_only_that_one_over(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    measures = made(Clock())
+    narration = Narration(measures, log_to(sys.stdout, for_programs=False), Clock(), lambda _h, _e: None)
+    gone = Definite("test.gone", "it went", "start over: wrackline offsets reset <pipeline.toml>")
+    narration.database(PARTITION, Health.FAILED, gone)
+    command = f"wrackline offsets reset <pipeline.toml> --database {PARTITION.database}"
+    assert command in capsys.readouterr().out
+    shown = measures.figures()[PARTITION].error
+    assert shown is not None
+    assert command in shown.hint, "so status shows it"
