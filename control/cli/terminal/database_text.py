@@ -53,7 +53,8 @@ def task_line(task: Document, look: StatusStyle) -> Text:
     where = f", pid {task['pid']} on {task['host']}" if "pid" in task and state not in _GONE else ""
     reads = (", ".join(databases) if look.width is None else name_some(databases)) or "nothing known"
     lead = f"task {task['task']}"
-    return Text.assemble((lead, "bold"), "  ", (state, tone), f": {reads}{where}")
+    said = wrap_sentence(f"{reads}{where}", look.width, _INDENT, len(f"{lead}  {state}: "))
+    return Text.assemble((lead, "bold"), "  ", (state, tone), f": {said}")
 
 
 def log_lines(log: Side, look: StatusStyle) -> Iterator[Text]:
