@@ -35,7 +35,8 @@ def show_findings(file: Path, checked: Checked) -> None:
     for kind, count in seen.items():
         if count > _ALIKE:
             left = count_text(count - _ALIKE, "more finding", "more findings")
-            say(f"and {left} of [{kind}]; all: wrackline check {shlex.quote(str(file))} --json")
+            more = f"and {left} of [{kind}]; all: wrackline check {shlex.quote(str(file))} --json"
+            say(wrap_hint(more, width, 2))
     stopping = sum(one.severity is Severity.ERROR for one in findings)
     warnings = sum(one.severity is Severity.WARNING for one in findings)
     verdict = f"{file}: errors {stopping}, warnings {warnings}" if stopping or warnings else f"{file}: good"
@@ -46,11 +47,10 @@ def _show(finding: Finding, width: int | None) -> None:
     severity = finding.severity
     place = "" if finding.table is None else f"  {finding.table}"
     place += "" if finding.column is None else f".{finding.column}"
-    say(
-        Text.assemble(
-            (f"{severity.value:8}", COLOURS[severity]), (finding.name, "bold"), f"  [{finding.id}]{place}"
-        )
-    )
+    head, tail = f"{severity.value:8}", f"  [{finding.id}]{place}"
+    if width is not None and len(head) + len(finding.name) + len(tail) > width:
+        tail = f"\n{tail}"
+    say(Text.assemble((head, COLOURS[severity]), (finding.name, "bold"), tail))
     say(f"  {wrap_sentence(f'{finding.description}; {finding.impact}', width, 2, 2)}")
     say(f"  hint: {wrap_hint(finding.suggestion, width, 4, 8)}")
 

@@ -19,7 +19,6 @@ from wrackline.schemas.errors import WracklineError, error_text
 
 WORKER = "worker"  # in the place of a pipeline's name
 
-_WITH_ERRORS = ("tables", "databases")
 _LIVE = (TaskState.STARTING, TaskState.RUNNING, TaskState.RECOVERING)
 _LEVELS = {TaskState.RESTARTING: logging.WARNING, TaskState.FAILED: logging.ERROR}
 
@@ -116,9 +115,12 @@ class WorkerLog:
         elif isinstance(error, dict):
             self._reasons[task] = error
         elif task in self._standings:
-            told = {of: report[of] for of in _WITH_ERRORS if isinstance(report.get(of), dict)}
-            if told:
-                self._tell(task, replace(self._standings[task], **told))
+            standing = self._standings[task]
+            tables, databases = report.get("tables"), report.get("databases")
+            if isinstance(tables, dict):
+                self._tell(task, replace(standing, tables=tables))
+            elif isinstance(databases, dict):
+                self._tell(task, replace(standing, databases=databases))
 
     def _tell(self, task: str, standing: ConnectorState) -> None:
         self._standings[task] = standing

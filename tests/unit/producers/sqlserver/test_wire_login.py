@@ -423,3 +423,30 @@ def test_a_certificate_names_a_host(listed: str, host: str, same: bool) -> None:
 
 def test_the_common_name_is_no_name() -> None:
     assert not names(issue("sql.example").certificate, "sql.example")
+
+
+@pytest.mark.parametrize("setting", ["database.user", "database.password"])
+def test_a_login_that_is_longer_than_its_field_is_refused_by_its_setting(
+    model: ModelServer, setting: str
+) -> None:
+    """A character beyond the BMP counts twice, as in LOGIN7."""
+    for text, fits in (("n" * 128, True), ("n" * 129, False), ("😀" * 64, True), ("😀" * 65, False)):
+        with SqlServerStandin(model) as server:
+            where = login(server.port)
+            of = {"user": text} if setting == "database.user" else {"password": Secret(text)}
+            error = refused(replace(where, **of), database="shop")  # type: ignore[arg-type]
+        assert error.code == ("sqlserver.login_refused" if fits else "sqlserver.login_too_long")
+        assert fits or error.sentence.startswith(f"{setting} is longer than the 128 characters")
+        assert text not in str(error)
+
+
+def test_a_host_s_name_may_be_longer_than_its_field(
+    model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dial = socket.create_connection
+    host = ".".join(["a" * 60] * 4)
+    monkeypatch.setattr(socket, "create_connection", lambda to, *more: dial(("127.0.0.1", to[1]), *more))
+    with SqlServerStandin(model) as server:
+        session = connect(replace(login(server.port), host=host), database="shop")
+        assert session.values(NAME) == [("shop",)]
+        session.close()
