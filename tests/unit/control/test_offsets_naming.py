@@ -135,7 +135,9 @@ def test_a_reset_of_one_database_leaves_the_positions_and_tables_of_the_others()
     state = OffsetsState(
         {PositionKey("shop", "s", one.database): written for one in partitions},
         {
-            TableKey("shop", one, TableId(one.database, "public", "t")): SavedTableState(1, b"{}")
+            TableKey("shop", one, TableId(one.database, "public", "t")): SavedTableState(
+                1, canonical_json({})
+            )
             for one in partitions
         },
         (),
