@@ -230,7 +230,8 @@ def _begin(
             narration.database(partition, Health.STARTING, None)
             continue
         try:
-            _survey(plugin, values, partition, survey.result(), narration, log)
+            lead = f"{partition.database}: " if len(partitions) > 1 else ""
+            _survey(plugin, values, partition, survey.result(), narration, log, lead)
         except WracklineError as error:
             if len(partitions) == 1 or error.code == TOO_MANY.code:  # a limit on the whole pipeline
                 raise
@@ -263,8 +264,9 @@ def _survey(
     found: tuple[Sequence[TableId], LeftOut | None],
     narration: Narration,
     log: Log,
+    lead: str,
 ) -> None:
-    """Log what is read of a database, and what is not."""
+    """Log what is read of a database, and what is not; `lead` names it where there are several."""
     tables, left_out = found
     narration.sees(partition, tables)
     first = ", ".join(f"{table.schema}.{table.name}" for table in tables[:_NAMED])
@@ -273,14 +275,16 @@ def _survey(
     name = values.text("name")
     log.info("connected", line=f"{name}: connected to {plugin.kind}, {line}", kind=plugin.kind, **told)
     line = f"tables: {len(tables)} ({first}{more})" if tables else "tables: none"
-    log.info("tables", line=line, tables=len(tables), **told)
+    log.info("tables", line=f"{lead}{line}", tables=len(tables), **told)
     error = check_table_count(values, partition, len(tables))
     if not tables:
         error = NO_TABLES(database=partition.database)
     if left_out is not None:
         narration.left_out(partition, left_out)
         if left_out:
-            line = f"not captured: {uncaptured_text(left_out)}; all of them: wrackline tables <file> --all"
+            line = (
+                f"{lead}not captured: {uncaptured_text(left_out)}; all of them: wrackline tables <file> --all"
+            )
             log.info("not captured", line=line, tables=len(left_out), **told)
     if error is not None:
         log.warning("warning", line=f"warning: {error}", error=error.document(), **told)
