@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from traceback import extract_tb
 from types import MappingProxyType
 
-from wrackline.schemas.message_texts import fill_in
+from wrackline.schemas.message_texts import fill_in, for_database
 
 
 class WracklineError(Exception):
@@ -77,6 +77,11 @@ def error_of(document: Mapping[str, str]) -> WracklineError:
     """Return an error that came as plain values."""
     kind = _KINDS.get(document["kind"], Transient)
     return kind(document["code"], document["sentence"], document["hint"])
+
+
+def of_database(error: WracklineError, database: str) -> WracklineError:
+    """Return the error of one of several databases: what its hint starts over is that one alone."""
+    return type(error)(error.code, error.sentence, for_database(error.hint, database))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ such file, so there the same hint names REST.  The process says once which of bo
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import Final
 
 # Names and addresses from outside, where a command has them in single quotes.
@@ -16,6 +17,7 @@ _QUOTE: Final = "'\"'\"'"  # a single quote inside of single quotes, for a shell
 _FILE: Final = "<pipeline.toml>"
 _OF: Final = "/connectors/<name>"
 _AGAIN: Final = f"POST {_OF}/restart"
+_RESET: Final = f"wrackline offsets reset {_FILE}"
 _BY_REST: Final = {  # a command with the file, and what does the same; one that begins another is behind it
     f"wrackline tables {_FILE} --all": "POST /v1/contexts/default/listTables with its settings",
     f"wrackline consume {_FILE} --spark-log": "wrackline consume <file of its settings> --spark-log",
@@ -25,7 +27,7 @@ _BY_REST: Final = {  # a command with the file, and what does the same; one that
     f"wrackline letters list {_FILE}": f"GET {_OF}/letters",
     f"wrackline letters replay {_FILE}": f"POST {_OF}/letters/replay?table=",
     f"wrackline offsets history {_FILE}": f"GET {_OF}/offsets/history",
-    f"wrackline offsets reset {_FILE}": f"PUT {_OF}/stop, DELETE {_OF}/offsets, PUT {_OF}/resume",
+    _RESET: f"PUT {_OF}/stop, DELETE {_OF}/offsets, PUT {_OF}/resume",
     f"wrackline offsets show {_FILE}": f"GET {_OF}/offsets",
     f"wrackline run {_FILE}": _AGAIN,
     f"wrackline snapshot pause {_FILE}": f"POST {_OF}/requests with type pause-snapshot",
@@ -66,6 +68,14 @@ def to_rest(text: str) -> str:
     for command, request in _BY_REST.items():
         text = text.replace(command, request)
     return text
+
+
+def for_database(hint: str, database: str) -> str:
+    """Return a hint that starts one of several databases over, where it would start over all of them."""
+    partition = f'{{"server": "<topic.prefix>", "database": "{database}"}}'
+    stop, _, resume = _BY_REST[_RESET].split(", ")
+    alone = f"{stop}, PATCH {_OF}/offsets with null for {partition}, {resume}"
+    return hint.replace(_RESET, f"{_RESET} --database {quote(database)}").replace(_BY_REST[_RESET], alone)
 
 
 def fill_in(text: str, names: Mapping[str, object]) -> str:

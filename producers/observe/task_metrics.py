@@ -52,6 +52,7 @@ class PartitionFigures:
     through: PublishedThrough = field(default_factory=PublishedThrough)
     health: Health | None = None  # its own, where the task has other databases beside it
     error: WracklineError | None = None  # of that
+    recoveries: Counter[str] = field(default_factory=Counter)  # its own, by code
     log_seen: float = 0.0
     log_rate: float | None = None  # bytes a second
 
@@ -125,7 +126,7 @@ class TaskMeasures:
             figures.health, figures.error = health, error
             figures.through.reopened()  # what is opened next may be another log
             if error is not None:
-                self._recoveries[error.code] += health is Health.RECOVERING
+                figures.recoveries[error.code] += health is Health.RECOVERING
 
     def left_out(self, partition: SourcePartition, tables: Mapping[TableId, UncapturedReason]) -> None:
         """Take the tables that are not captured, and why."""
@@ -244,7 +245,7 @@ class TaskMeasures:
                     if operation == "r":
                         theirs[names.SCANNED].append(Sample({**jmx, "table": _topic_names(table)}, times))
             ours[names.COMMITS] = self._commits.samples(self._labels(None))
-            ours[names.RECOVERIES] = [
+            ours[names.RECOVERIES] += [
                 Sample({**self._labels(None), "code": code}, times)
                 for code, times in self._recoveries.items()
             ]
@@ -254,17 +255,19 @@ class TaskMeasures:
             yield Family(alias.name, Type.GAUGE.value, alias.meaning, samples)
 
     def _labels(self, partition: SourcePartition | None) -> dict[str, str]:
-        """Return the labels; a task's own figures have the names of all of its databases."""
+        """Return the labels; figures of several databases together have no database."""
         of_all = sorted(self._figures) if partition is None else [partition]
         servers = dict.fromkeys(partition.server for partition in of_all)
-        databases = ",".join(partition.database for partition in of_all)
-        return {"server": ",".join(servers), "task": str(self._task), "database": databases}
+        labels = {"server": ",".join(servers), "task": str(self._task)}
+        return labels | ({"database": of_all[0].database} if len(of_all) == 1 else {})
 
     def _ours(self, figures: PartitionFigures) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
         none: Mapping[str, str] = {}
         yield names.RUNNING, none, self.running and figures.is_read
         for (table, operation), times in figures.events.items():
             yield names.EVENTS, {"table": _topic_names(table), "operation": operation}, times
+        for code, times in figures.recoveries.items():
+            yield names.RECOVERIES, {"code": code}, times
         for (table, code), times in figures.faults.items():
             yield names.FAULTS, {"table": _topic_names(table), "code": code}, times
         for (table, column, letter), times in figures.unfit.items():
@@ -306,7 +309,7 @@ class TaskMeasures:
         for (_, operation), times in figures.events.items():
             by_operation[operation] += times
         queued = self._queued()
-        yield self.running
+        yield self.running and figures.is_read
         yield _UNKNOWN if figures.lag_ms is None else figures.lag_ms
         yield _UNKNOWN if figures.last_ms is None else max(0, self._now_ms() - figures.last_ms)
         yield by_operation.total()

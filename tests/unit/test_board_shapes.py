@@ -5,7 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
-from wrackline.control.cli.terminal.status_text import StatusStyle, page
+from wrackline.control.cli.terminal.database_text import StatusStyle
+from wrackline.control.cli.terminal.status_text import page
 from wrackline.control.console.log.log_page import log_page
 from wrackline.control.console.pipeline_page import pipeline_page
 from wrackline.control.console.pipelines_page import ListedPipeline, SmallLines, pipelines_page

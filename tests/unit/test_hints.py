@@ -14,7 +14,7 @@ from wrackline.control.cli.commands.explain import all_settings, import_everythi
 from wrackline.control.runtime.rest.access.roles import route_of
 from wrackline.control.runtime.worker.task_process import for_group
 from wrackline.schemas import message_texts
-from wrackline.schemas.errors import all_codes
+from wrackline.schemas.errors import Definite, all_codes, of_database
 from wrackline.schemas.language.findings import rules
 from wrackline.schemas.message_texts import fill_in, to_rest
 
@@ -35,6 +35,20 @@ def test_every_hinted_command_is_there() -> None:
     assert not import_everything()
     ours = {code: made for code, made in all_codes().items() if not code.startswith("test.")}
     assert {code: found for code, made in ours.items() if (found := list(unknown(made.hint)))} == {}
+
+
+def test_what_starts_one_of_several_databases_over_leaves_the_others() -> None:
+    hint = "start over: wrackline offsets reset <pipeline.toml>, and the next start reads all rows"
+    lost = Definite("a.b", "it went", hint)
+    assert of_database(lost, "o'c").hint == hint.replace("toml>,", """toml> --database 'o'"'"'c',""")
+    by_rest = of_database(Definite("a.b", "it went", to_rest(hint)), "crm").hint
+    assert "DELETE" not in by_rest
+    assert (
+        'PATCH /connectors/<name>/offsets with null for {"server": "<topic.prefix>", "database": "crm"}'
+        in by_rest
+    )
+    other = Definite("a.b", "it went", "look")
+    assert str(of_database(other, "crm")) == str(other)
 
 
 REQUEST = re.compile(r"\b(GET|PUT|POST|PATCH|DELETE) (/[\w/-]*)")

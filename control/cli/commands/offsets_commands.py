@@ -71,11 +71,21 @@ def set_position(
 
 
 @app.command()
-def reset(context: typer.Context, file: File, *, force: Force = False, json: Json = False) -> None:
+def reset(
+    context: typer.Context,
+    file: File,
+    *,
+    databases: Annotated[
+        list[str] | None,
+        typer.Option("--database", help="Only this one of several databases; may be repeated."),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
     """Give up the positions: the pipeline starts over where its source's log begins, in a new epoch."""
     context.ensure_object(Options).json = json
     with open_offsets(good_pipeline(file)) as opened:
-        opened.reset(force=force)
+        opened.reset(databases or (), force=force)
         _show(opened, json=json)
 
 

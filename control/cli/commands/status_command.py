@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from wrackline.control.cli.terminal.database_text import StatusStyle
 from wrackline.control.cli.terminal.output import Json, Options, print_json, say, text_width
 from wrackline.control.cli.terminal.progress import show_progress
-from wrackline.control.cli.terminal.status_text import StatusStyle, page, unknown_tables
+from wrackline.control.cli.terminal.status_text import page, unknown_tables
 from wrackline.control.cli.terminal.status_watch import watch
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
 from wrackline.control.runtime.ground.times import now_ms

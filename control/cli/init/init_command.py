@@ -52,6 +52,8 @@ _ENTER = {  # what an empty answer means, where nothing is shown for it
 _PROTECTED = "The TLS mode of the connection."
 _OF_POSTGRES = "postgres: verify-full, verify-ca, require, disable"  # to ask the plug-ins would import them
 _OF_MYSQL = "mariadb, mysql: verify_identity, verify_ca, required, preferred, disabled"
+_OF_SQLSERVER = "sqlserver: true, strict, false"
+_ONE_DATABASE, _SEVERAL = "database.dbname", "database.names"
 _ODD = re.compile(r"[^A-Za-z0-9._-]")
 _NOT_OF_PREFIXES = re.compile(r"[^A-Za-z0-9_-]")
 _PATTERN = re.compile(r"[][\\^$|?*+(){},]")  # several databases, or an expression
@@ -77,10 +79,16 @@ def init(  # noqa: PLR0913 - each is a flag
     host: Annotated[str | None, typer.Option(help="The source's host.")] = None,
     port: Annotated[str | None, typer.Option(help="The source's port, if not the usual one.")] = None,
     tls: Annotated[
-        str | None, typer.Option(help=f"{_PROTECTED} For {_OF_POSTGRES}; for {_OF_MYSQL}.")
+        str | None,
+        typer.Option(help=f"{_PROTECTED} For {_OF_POSTGRES}; for {_OF_MYSQL}; for {_OF_SQLSERVER}."),
     ] = None,
     user: Annotated[str | None, typer.Option(help="The user at the source.")] = None,
-    database: Annotated[str | None, typer.Option(help="The database to copy, or a pattern.")] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            help="The database to copy; several, separated by commas; for mariadb and mysql a pattern."
+        ),
+    ] = None,
     password_env: Found = None,
     password_file: File = None,
     tables: Annotated[
@@ -208,8 +216,8 @@ class InitAnswers:
         yield Question(core["connector.class"], "--source", needed=True)
         self._default = None
         yield from self._of_kind("source", self.given.get("connector.class", likely))
-        database = self.given.get("database.dbname") or self.given.get("database.include.list", "")
-        self._default = prefix_of(database)
+        databases = (self.given.get(name) for name in (_ONE_DATABASE, _SEVERAL, "database.include.list"))
+        self._default = prefix_of(next(filter(None, databases), ""))
         yield Question(core["topic.prefix"], "--topic-prefix", needed=True)
         prefix = self.given.get("topic.prefix", "")
         self._default = _ODD.sub("-", prefix)[:100] or None
@@ -235,7 +243,7 @@ class InitAnswers:
 
     def _answered(self, question: Question) -> bool:
         name = question.setting.name
-        if name in self._others:
+        if name in self._others or (name == _ONE_DATABASE and _SEVERAL in self._others):
             return True
         if question.flag in self._flags:
             self._used.add(question.flag)
@@ -243,7 +251,7 @@ class InitAnswers:
         elif question.flag in self._places:
             self._used.add(question.flag)
             self._refer(name, self._places[question.flag])
-        return name in self.given
+        return name in self.given or (name == _ONE_DATABASE and _SEVERAL in self.given)
 
     def _have_asked(self, question: Question, ask: Ask) -> None:
         default = question.setting.default or self._default
@@ -268,6 +276,8 @@ class InitAnswers:
             next(self._of_kind(side, self.given[name]), None)
 
     def _put(self, name: str, text: str) -> None:
+        if name == _ONE_DATABASE and "," in text and self.registry.find(_SEVERAL):
+            name = _SEVERAL  # one whose name has a comma is given by --set
         setting = self.registry.find(name)
         judged = text if setting is None else answers.judge_answer(setting, name, text)
         side = _KINDS.get(name)

@@ -30,7 +30,9 @@ _BY_LAST_PART = {
 _BY_NAME = {
     "database.include.list": "database",  # of a server whose databases share one log
     "database.ssl.mode": "tls",
+    "driver.encrypt": "tls",
 }
+_SEVERAL = "database.names"
 _OF_ONE_SIDE = frozenset({"warehouse"})  # no source has one, so the flag needs no prefix
 
 
@@ -82,6 +84,8 @@ def flag_of(side: Side, setting: Setting) -> str | None:
     """Return the flag that a setting has of its own."""
     last = setting.name.rpartition(".")[2]
     word = _BY_NAME.get(setting.name) or _BY_LAST_PART.get(last)
+    if setting.name == _SEVERAL and setting.required:  # elsewhere it stands beside the one database
+        word = "database"
     if setting.secret:  # a key file's own password is not a log-in
         word = "password-env" if last == PASSWORD and setting.name.count(".") == 1 else None
     if word is None or setting.family:

@@ -44,6 +44,7 @@ class RemoteState:
     worker: str
     trace: str | None = None
     wrong: int = 0  # tables with errors, which the task continues without
+    down: int = 0  # databases that are not read now
 
 
 def read_state(status: Mapping[str, Any], half: str | None = None) -> RemoteState:
@@ -56,10 +57,15 @@ def read_state(status: Mapping[str, Any], half: str | None = None) -> RemoteStat
     if connector["state"] == FAILED and half is None:
         states.insert(0, connector)
     told = min(states or [connector], key=lambda one: _rank(one["state"]))
-    tables = status.get("tables_with_errors")  # Connect's own workers do not report it
-    count = tables.get("count") if isinstance(tables, dict) else None
-    wrong = count if isinstance(count, int) else 0
-    return RemoteState(escape(str(told["state"])), escape(str(told["worker_id"])), told.get("trace"), wrong)
+    state, worker = escape(str(told["state"])), escape(str(told["worker_id"]))
+    wrong, down = (_count(status.get(f"{of}_with_errors")) for of in ("tables", "databases"))
+    return RemoteState(state, worker, told.get("trace"), wrong, down)
+
+
+def _count(reported: object) -> int:
+    """Read what Connect's own workers do not report."""
+    count = reported.get("count") if isinstance(reported, dict) else None
+    return count if isinstance(count, int) else 0
 
 
 def read_tasks(status: Mapping[str, Any], half: str) -> Sequence[int]:

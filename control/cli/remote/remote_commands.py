@@ -172,6 +172,8 @@ def connectors(
             )
             if one.trace:
                 say(f"  {escape_lines(one.trace)}")
+            if one.down:
+                say(f"  databases with errors: {one.down:,}; which: GET {path_of(name)}/status")
             if one.wrong:
                 say(f"  tables with errors: {one.wrong:,}; which: GET {path_of(name)}/tables")
         if not found:
@@ -308,6 +310,7 @@ def _fields(found: RemoteState) -> dict[str, Any]:
         "worker": found.worker,
         "trace": found.trace,
         "tables_with_errors": found.wrong,
+        "databases_with_errors": found.down,
     }
 
 

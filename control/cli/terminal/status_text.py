@@ -5,19 +5,24 @@ terminal and nothing elsewhere.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rich.text import Text
 
+from wrackline.control.cli.terminal.database_text import (
+    StatusStyle,
+    down_lines,
+    error_words,
+    log_lines,
+    row_lines,
+    task_line,
+)
 from wrackline.control.runtime.ground.departure_text import departure_text
-from wrackline.control.runtime.ground.number_text import count_text, duration_text, events_text, unread_text
+from wrackline.control.runtime.ground.number_text import count_text, duration_text, events_text
 from wrackline.control.runtime.ground.table_names import is_named_by
 from wrackline.control.runtime.services import requests
 from wrackline.control.runtime.services.status import PipelineStatus
-from wrackline.producers.contract.uncaptured import name_some
-from wrackline.schemas.errors import WracklineError, error_text
-from wrackline.schemas.kafka.board_records import Document, HalfState
+from wrackline.schemas.errors import WracklineError
 
 Side = Mapping[str, Any]
 
@@ -31,15 +36,6 @@ _STYLES = {
 _UNDER_WAY = frozenset({"queued", "snapshotting", "refreshing", "streaming"})  # true while a worker runs
 _COLUMNS = "  {:<12}  {:<7}  {:>9}  {:>7}  {:>8}"  # source, target, behind, lag, the newest merge
 _SHORTEST = 20  # characters of a table's name
-
-
-@dataclass(frozen=True, slots=True)
-class StatusStyle:
-    """The style of the output."""
-
-    width: int | None  # of the terminal; None: lines have any length
-    now_ms: int
-    most: int | None = None  # how many tables have room; tables with trouble come first
 
 
 def page(status: PipelineStatus, look: StatusStyle, wanted: Sequence[str] = ()) -> Iterator[Text]:
@@ -78,7 +74,7 @@ def lines(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
         yield _line(_short(shown[name], wide), _state(status, name), status.of_target(name), look)
     if len(names) < len(every):
         yield Text(f"and {len(every) - len(names):,} more tables", "dim")
-    wrong = [line for name in names for line in _wrong(name, status, look.now_ms)]
+    wrong = [line for name in names for line in _wrong(name, status, look)]
     if wrong:
         yield Text("")
         yield from wrong
@@ -135,26 +131,24 @@ def details(status: PipelineStatus, table: str, look: StatusStyle) -> Iterator[T
     if target["incomplete"]:
         rows = f"{target['incomplete']:,} rows are hidden from readers"
         yield Text(f"  lacking  {rows}: each lacks a value until its next full image")
-    yield from _wrong(table, status, look.now_ms)
+    yield from _wrong(table, status, look)
 
 
 def heads(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
     """Report which processes run, and which side does not answer."""
     if isinstance(status.source, WracklineError):
         if status.source is status.log and not isinstance(status.target, Mapping):  # no board
-            yield Text.assemble((status.pipeline, "bold"), "  unknown: ", (str(status.source), "yellow"))
+            lead = "  unknown: "
+            said = error_words(status.source.document(), look, 2, len(status.pipeline) + len(lead))
+            yield Text.assemble((status.pipeline, "bold"), lead, (said, "yellow"))
             return
-        yield Text.assemble(("source", "bold"), "  unknown: ", (str(status.source), "yellow"))
-    yield from _log(status.log, look.now_ms)
-    for database, read in status.first.items():
-        style = "bold red" if read["state"] == "failed" and not requests.has_come_back(read) else ""
-        said = requests.first_read_in_words(read)
-        yield Text.assemble(("rows", "bold"), f"    {database}: ", (said, style))
-        if read["empty"]:
-            yield Text(f"        without rows, so without a topic yet: {name_some(read['empty'])}", "dim")
+        said = error_words(status.source.document(), look, 8, 17)
+        yield Text.assemble(("source", "bold"), "  unknown: ", (said, "yellow"))
+    yield from _log(status, look)
+    yield from row_lines(status.first, look)
     target = status.target
     if isinstance(target, WracklineError):
-        yield Text.assemble(("target", "bold"), "  ", (str(target), "yellow"))
+        yield Text.assemble(("target", "bold"), "  ", (error_words(target.document(), look, 8, 8), "yellow"))
     elif target is None:
         yield Text.assemble(("target", "bold"), "  none: the pipeline ends in Kafka")
     else:
@@ -164,39 +158,23 @@ def heads(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
         runs += "" if oldest is None else f"; complete as the database was {duration_text(oldest)} ago"
         yield Text(f"{status.pipeline} into {target.get('target', 'its target')}: the consumer runs, {runs}")
         if target["error"]:
-            yield Text.assemble("  ", (error_text(target["error"]), "yellow"))
+            yield Text.assemble("  ", (error_words(target["error"], look, 2, 2), "yellow"))
 
 
-def _log(log: Side | WracklineError, at_ms: int) -> Iterator[Text]:
+def _log(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
     """Report how far each database's log is ahead of what is in Kafka."""
+    log = status.log
     if isinstance(log, WracklineError):
-        yield Text.assemble(("log", "bold"), "     unknown: ", str(log))
+        yield Text.assemble(("log", "bold"), "     unknown: ", error_words(log.document(), look, 8, 17))
+        yield from down_lines(status.ended, look)
         return
-    waits = "" if log["state"] == HalfState.RUNNING.value else f"; the worker is {log['state']}"
     if log.get("error"):
-        yield Text.assemble(("source", "bold"), f"  {log['state']}: ", (error_text(log["error"]), "yellow"))
-    yield from map(_task, log.get("tasks", ()))
-    for database, its in log["databases"].items():
-        unread = unread_text(its["behind_bytes"], its["through_ms"], at_ms)
-        behind = "how far behind is unknown" if unread is None else f"{unread} behind"
-        late = "" if its["lag_ms"] is None else f", its newest event came {duration_text(its['lag_ms'])} late"
-        lost = its["lost_in_s"]
-        soon = "" if lost is None else f"; what is not read is lost in {duration_text(lost * 1000)}"
-        yield Text.assemble(("log", "bold"), f"     {database}: {behind}{late}{waits}", (soon, "yellow"))
-        if its.get("error"):
-            yield Text.assemble("        ", (f"{its['state']}: {error_text(its['error'])}", "bold red"))
-        for why, tables in its.get("left_out", {}).items():
-            more = tables["count"] - len(tables["tables"])
-            names = ", ".join(tables["tables"]) + (f" and {more:,} more" if more else "")
-            yield Text(f"        not captured, {why}: {names}", "dim")
-
-
-def _task(task: Document) -> Text:
-    """Report a task of a source half that has several."""
-    tone = "yellow" if task["error"] else ""
-    state, reads = task["state"] or "has not reported", ", ".join(task["databases"]) or "nothing known"
-    where = f", pid {task['pid']} on {task['host']}" if "pid" in task else ""
-    return Text.assemble((f"task {task['task']}", "bold"), "  ", (state, tone), f": {reads}{where}")
+        lead = f"  {log['state']}: "
+        said = error_words(log["error"], look, 8, len("source") + len(lead))
+        yield Text.assemble(("source", "bold"), lead, (said, "yellow"))
+    for task in log.get("tasks", ()):
+        yield task_line(task, look)
+    yield from log_lines(log, look)
 
 
 def _foremost(status: PipelineStatus) -> list[str]:
@@ -211,10 +189,12 @@ def _foremost(status: PipelineStatus) -> list[str]:
 
 
 def _state(status: PipelineStatus, table: str) -> str:
-    """Return the source's state; if no worker answers, nobody knows whether its work continues."""
+    """Return the source's state; if no process reads its database, its work does not continue."""
     source = status.of_source(table)
     state = "-" if source is None else str(source["state"])
-    return "-" if state in _UNDER_WAY and isinstance(status.log, WracklineError) else state
+    return (
+        "-" if state in _UNDER_WAY and not status.is_read(status.own_name(table).partition(".")[0]) else state
+    )
 
 
 def _line(name: str, state: str, target: Side | None, look: StatusStyle) -> Text:
@@ -230,14 +210,15 @@ def _line(name: str, state: str, target: Side | None, look: StatusStyle) -> Text
     return text
 
 
-def _wrong(table: str, status: PipelineStatus, at_ms: int) -> Iterator[Text]:
+def _wrong(table: str, status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
     """Report what an operator should know of a table, with what repairs it."""
     source, target = status.of_source(table) or {}, status.of_target(table) or {}
     if departure := target.get("departure"):
-        yield Text.assemble((status.own_name(table), "bold"), f": {departure_text(departure, at_ms)}")
+        yield Text.assemble((status.own_name(table), "bold"), f": {departure_text(departure, look.now_ms)}")
     for error in (source.get("reason"), target.get("error"), target.get("upkeep", {}).get("error")):
         if error:
-            yield Text.assemble((status.own_name(table), "bold"), f": {error_text(error)}")
+            name = status.own_name(table)
+            yield Text.assemble((name, "bold"), f": {error_words(error, look, 2, len(name) + 2)}")
     if held := target.get("held"):
         waits = f"{_count(held)} more offsets wait behind some producer's Kafka transaction"
         since = f"open for at least {duration_text(target['held_s'] * 1000)}; wrackline errors consume.held"

@@ -16,8 +16,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from wrackline.control.cli.terminal.database_text import StatusStyle
 from wrackline.control.cli.terminal.output import harmless_text, print_json, say
-from wrackline.control.cli.terminal.status_text import StatusStyle, reads_under_way
+from wrackline.control.cli.terminal.status_text import reads_under_way
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.terminal_text import visible
 from wrackline.control.runtime.ground.times import now_ms

@@ -1,8 +1,8 @@
 """What a group's workers report of themselves and of their tasks: the records of `<group>-status`.  Pure.
 
     worker-<id>         {"slots", "since", "version"}                     the slots that it owns
-    status-<name>-<n>   {"state", "reason", "worker", "claim", "cut", "tables"}     a task's state: the source
-                        half's come first, from 0 on; the target half is the next
+    status-<name>-<n>   {"state", "reason", "worker", "claim", "cut", "tables", "databases"}   a task's state:
+                        the source half's come first, from 0 on; the target half is the next
     session-<id>        {"until"}           a session that ended with a log-out, until it would end by itself
 
 Each is written by the worker itself.  A worker that was frozen, and does not know yet that its tasks have
@@ -35,6 +35,7 @@ class TaskReport:
     cut: int
     reason: str | None = None
     tables: Mapping[str, Any] | None = None  # that have an error
+    databases: Mapping[str, Any] | None = None  # that are not read
 
 
 class GroupState:
@@ -117,7 +118,7 @@ def session_over(session: str) -> tuple[bytes, None]:
 def task_record(task: Task, report: TaskReport) -> tuple[bytes, bytes]:
     """Report a task's state."""
     told = {"state": report.state.value, "worker": report.worker, "claim": report.claim, "cut": report.cut}
-    more = {"reason": report.reason, "tables": report.tables}
+    more = {"reason": report.reason, "tables": report.tables, "databases": report.databases}
     known = {name: value for name, value in more.items() if value is not None}
     return _key(task), orjson.dumps(told | known)
 
@@ -133,14 +134,19 @@ def _key(task: Task) -> bytes:
 
 
 def _report(read: dict[str, object]) -> TaskReport:
-    reason, tables = read.get("reason"), read.get("tables")
+    reason = read.get("reason")
     return TaskReport(
         TaskState(read["state"]),
         text(read["worker"]),
         number(read["claim"]),
         number(read["cut"]),
         None if reason is None else text(reason),
-        {"count": number(tables["count"]), "first": list(tables["first"])}
-        if isinstance(tables, dict)
-        else None,
+        _with_errors(read.get("tables")),
+        _with_errors(read.get("databases")),
     )
+
+
+def _with_errors(read: object) -> Mapping[str, object] | None:
+    if not isinstance(read, dict):
+        return None
+    return {"count": number(read["count"]), "first": list(read["first"])}

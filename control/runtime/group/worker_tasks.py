@@ -176,6 +176,7 @@ class WorkerTasks:
                     taken.connector.cut,
                     standing.reason,
                     standing.tables,
+                    standing.databases,
                 )
                 self._task_reports[name, own.number] = report
                 self._report(status_records.task_record((name, own.number), report))
@@ -236,7 +237,7 @@ class WorkerTasks:
             owner = self._heard.owners.get(connector.slot_of(number))
         if told is None or told.cut != connector.cut:
             return ConnectorState(_UNHEARD[connector.task_wish(number)], None, owner)
-        return ConnectorState(told.state, told.reason, told.worker, told.tables)
+        return ConnectorState(told.state, told.reason, told.worker, told.tables, told.databases)
 
     def owners(self) -> Mapping[int, str]:
         """Return each slot's owner, as far as it is known."""

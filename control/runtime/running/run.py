@@ -43,11 +43,10 @@ from wrackline.control.runtime.lineage.source_half import report_source_run
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
 from wrackline.control.runtime.logs.sent_lines import sent_lines
-from wrackline.control.runtime.running.status_line import Narration, Pulse, StatusLine
+from wrackline.control.runtime.running.status_line import Narration, Pulse, StatusLine, TellWrong
 from wrackline.producers.contract.optional_parts import Attended, LogState, Surveying
 from wrackline.producers.contract.source_plugin import Source, SourcePlugin, load
 from wrackline.producers.contract.uncaptured import UncapturedReason, uncaptured_text
-from wrackline.producers.cutting.table_fault import FaultReason
 from wrackline.producers.kafka.ownership import Ownership
 from wrackline.producers.observe.log_lag_poller import poll_logs
 from wrackline.producers.observe.task_metrics import TaskMeasures
@@ -56,7 +55,7 @@ from wrackline.producers.task.retries import Retries
 from wrackline.producers.task.task_limits import Clocks, TaskLimits
 from wrackline.producers.task.task_loop import Task
 from wrackline.producers.task.task_observers import Health
-from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define, of_database
 from wrackline.schemas.kafka.board_records import Half
 from wrackline.schemas.pipelines.deal import TaskShare, whole_deal
 from wrackline.schemas.pipelines.pipeline import Pipeline
@@ -71,7 +70,6 @@ _NAMED = 5  # tables in the line about them
 
 
 Tell = Callable[[Health, Exception | None], None]
-TellWrong = Callable[[Mapping[TableId, FaultReason]], None]
 
 NO_TABLES = define(
     "run.no_tables",
@@ -101,14 +99,14 @@ def run(
     share: TaskShare | None = None,
     *,
     tell: Tell = lambda _health, _error: None,
-    wrong: TellWrong = lambda _tables: None,
+    wrong: TellWrong = lambda _what, _now: None,
     draw: Callable[[str], None] | None = None,
     is_wished: Callable[[], bool] = lambda: False,
 ) -> None:
     """Run a task of a pipeline that was found good, or all of it; an error that needs an operator is raised.
 
-    `wrong` gets the tables that have an error, `draw` redraws the status line on a terminal.  `is_wished`
-    says whether somebody wished that it rests, when it is asked to stop.
+    `wrong` gets the tables that have an error, and the databases; `draw` redraws the status line on a
+    terminal.  `is_wished` says whether somebody wished that it rests, when it is asked to stop.
     """
     values = pipeline.good()
     if pipeline.source is None:
@@ -152,7 +150,12 @@ def run(
                     raise NOT_STOPPED(pipeline=values.text("name"), seconds=LAST_WORD)
             if measures.running:
                 pulse()
-        working.result()
+        try:
+            working.result()
+        except WracklineError as error:
+            if share.deal.several and len(share.names) == 1:  # the others are those of other tasks
+                raise of_database(error, share.names[0]) from error
+            raise
         pulse(last=True)
         _last_words(source, log, completed=narration.completed)
 
@@ -227,7 +230,8 @@ def _begin(
             narration.database(partition, Health.STARTING, None)
             continue
         try:
-            _survey(plugin, values, partition, survey.result(), narration, log)
+            lead = f"{partition.database}: " if len(partitions) > 1 else ""
+            _survey(plugin, values, partition, survey.result(), narration, log, lead)
         except WracklineError as error:
             if len(partitions) == 1 or error.code == TOO_MANY.code:  # a limit on the whole pipeline
                 raise
@@ -260,8 +264,9 @@ def _survey(
     found: tuple[Sequence[TableId], LeftOut | None],
     narration: Narration,
     log: Log,
+    lead: str,
 ) -> None:
-    """Log what is read of a database, and what is not."""
+    """Log what is read of a database, and what is not; `lead` names it where there are several."""
     tables, left_out = found
     narration.sees(partition, tables)
     first = ", ".join(f"{table.schema}.{table.name}" for table in tables[:_NAMED])
@@ -270,14 +275,16 @@ def _survey(
     name = values.text("name")
     log.info("connected", line=f"{name}: connected to {plugin.kind}, {line}", kind=plugin.kind, **told)
     line = f"tables: {len(tables)} ({first}{more})" if tables else "tables: none"
-    log.info("tables", line=line, tables=len(tables), **told)
+    log.info("tables", line=f"{lead}{line}", tables=len(tables), **told)
     error = check_table_count(values, partition, len(tables))
     if not tables:
         error = NO_TABLES(database=partition.database)
     if left_out is not None:
         narration.left_out(partition, left_out)
         if left_out:
-            line = f"not captured: {uncaptured_text(left_out)}; all of them: wrackline tables <file> --all"
+            line = (
+                f"{lead}not captured: {uncaptured_text(left_out)}; all of them: wrackline tables <file> --all"
+            )
             log.info("not captured", line=line, tables=len(left_out), **told)
     if error is not None:
         log.warning("warning", line=f"warning: {error}", error=error.document(), **told)

@@ -22,9 +22,11 @@ from wrackline.producers.observe.task_metrics import PartitionFigures, TaskMeasu
 from wrackline.producers.snapshot.table_state import Outcome, TableState, TableStatus, parse_state
 from wrackline.producers.snapshot.work_index import ReadUnderWay
 from wrackline.producers.task.task_observers import Health
-from wrackline.schemas.errors import WracklineError, error_text
+from wrackline.schemas.errors import WracklineError, error_text, of_database
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
+
+TellWrong = Callable[[str, Mapping[str, FaultReason]], None]  # what they are: tables, or databases
 
 EVERY, EVERY_ON_TERMINAL = 10.0, 1.0  # seconds
 QUIET = 10.0  # seconds in which the same error is not logged again
@@ -40,9 +42,9 @@ class Narration:
         clock: Callable[[], float],
         tell: Callable[[Health, Exception | None], None],
         lineage: SourceHalf | None = None,
-        wrong: Callable[[Mapping[TableId, FaultReason]], None] = lambda _: None,
+        wrong: TellWrong = lambda _what, _now: None,
     ) -> None:
-        """Take also what is called with all tables that have an error, whenever that changes."""
+        """Take also what gets all tables that have an error, or all databases, whenever that changes."""
         self._lineage, self._wrongs = lineage, wrong
         self._shapes: Callable[[TableSchema, str], None] = lambda _table, _topic: None
         self._measures, self._log, self._clock, self._tell = measures, log, clock, tell
@@ -52,6 +54,8 @@ class Narration:
             TableId, FaultReason | None
         ] = {}  # tables that are set aside, or lack rows, with the reason as of now
         self._wrong_told: Mapping[TableId, FaultReason] | None = None  # each start reports it once
+        self._down: dict[str, WracklineError] = {}  # databases that are not read beside others
+        self._down_told: Mapping[str, str] = {}  # their codes
         self._unread: dict[TableId, str] = {}  # tables whose first read has not ended, with its id
         self._all_read = True  # whether each first read that ended has all rows
         self.completed = False
@@ -88,6 +92,10 @@ class Narration:
         """Log that it runs, or what it recovers from; note that all is done."""
         self._measures.health(health, error)
         self._tell(health, error)
+        if isinstance(error, WracklineError):
+            self._tell_down({partition.database: error for partition in self._measures.figures()})
+        elif error is None:
+            self._tell_down(self._down)
         if error is not None:
             self._recovering(error)
         elif health is Health.RUNNING:
@@ -101,7 +109,12 @@ class Narration:
 
     def database(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
         """Log how one of several databases is."""
+        error = error and of_database(error, partition.database)
         self._measures.database(partition, health, error)
+        self._down.pop(partition.database, None)
+        if error is not None:
+            self._down[partition.database] = error
+        self._tell_down(self._down)
         told, name = {"database": partition.database, "health": health.value}, partition.database
         if error is None:
             is_read = "is read" if health is Health.RUNNING else "has not answered yet; the others are read"
@@ -189,7 +202,15 @@ class Narration:
         now = {table: reason for table, reason in self._wrong.items() if reason is not None}
         if now != self._wrong_told:
             self._wrong_told = now
-            self._wrongs(now)
+            self._wrongs("table", {str(table): reason for table, reason in now.items()})
+
+    def _tell_down(self, down: Mapping[str, WracklineError]) -> None:
+        """Pass on which databases are not read, if other ones are, or for another reason."""
+        codes = {name: error.code for name, error in down.items()}
+        if codes != self._down_told:
+            self._down_told = codes
+            reasons = {name: FaultReason(one.code, one.sentence, one.hint) for name, one in down.items()}
+            self._wrongs("database", reasons)
 
     def _first_read(self, states: Mapping[TableId, TableState | None]) -> None:
         """Log once that all existing rows are read."""

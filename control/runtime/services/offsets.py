@@ -11,7 +11,7 @@ An edit's records have n = OUTSIDE_ANY_TRANSACTION, so the topic shows which pos
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -175,14 +175,14 @@ class OffsetsService:
             self._place(partition, position)  # a faulty one raises
         self._edit(lambda _: wanted, force=force)
 
-    def reset(self, *, force: bool) -> None:
-        """Make the task start over, wherever the log begins, in a new epoch.
+    def reset(self, databases: Collection[str] = (), *, force: bool) -> None:
+        """Make the task start over, wherever the log begins, in a new epoch; or only these databases of it.
 
         If no position is left, or none can be read, the history still knows which epochs have passed.  Of the
         tables only one thing is known then, that their log has a gap: a copy is void when their rows are
         read.
         """
-        source = self._attended()
+        source, chosen = self._attended(), {self._partition(one) for one in databases}
         kept = {
             key.database or "": orjson.loads(offset.position) for _, key, offset in self._stored_positions()
         }
@@ -197,8 +197,8 @@ class OffsetsService:
                 return source.anew(partition, None, before)
 
         self._edit(
-            lambda known: {p: fresh(p, saved) for p, saved in known.items()},
-            tables=True,
+            lambda known: {p: fresh(p, saved) for p, saved in known.items() if not chosen or p in chosen},
+            forgets=lambda partition: not chosen or partition in chosen,
             force=force,
             over_broken=True,
         )
@@ -242,7 +242,7 @@ class OffsetsService:
         wanted: _Move,
         *,
         force: bool,
-        tables: bool = False,
+        forgets: Callable[[SourcePartition], bool] | None = None,
         over_broken: bool = False,
     ) -> None:
         self._attended()
@@ -257,14 +257,14 @@ class OffsetsService:
         def changes(state: OffsetsState, generation: int) -> Sequence[Change]:
             known = self._positions_of(state, partitions)
             made = [
-                self._record(p, saved, known[p], generation, self._named(state, None if tables else p))
+                self._record(p, saved, known[p], generation, self._named(state, None if forgets else p))
                 for p, saved in wanted(known).items()
             ]
             unknown = offsets_records.encode(SavedTableState(generation, resume_state.uncaptured_state()))
             forgotten = [
                 (offsets_records.table_key(key.connector, key.partition, key.table), unknown)
                 for key in state.tables
-                if tables and key.connector == self._name
+                if forgets is not None and key.connector == self._name and forgets(key.partition)
             ]
             return [*forgotten, *made]
 

@@ -47,6 +47,7 @@ HAS_ENDED = define(
     hint="start it: {command} <pipeline.toml>",
 )
 
+_READ = (None, HalfState.STARTING.value, HalfState.RUNNING.value, HalfState.RECOVERING.value)
 _TIMED = ("behind_s", "held_s")  # they grow while nothing else changes
 
 
@@ -76,6 +77,14 @@ class PipelineStatus:
     )  # as control/runtime/board/target_report.py writes it; None: it has no target
     first: Mapping[str, Any] = field(default_factory=dict)  # by database: the progress of the first read
     resting: frozenset[Half] = frozenset()  # those that have ended, as they should
+    ended: Mapping[str, Any] = field(default_factory=dict)  # databases, as they were when their half failed
+
+    def is_read(self, database: str) -> bool:
+        """Whether a process reads a database, or tries to."""
+        if not isinstance(self.log, Mapping):
+            return False
+        its = self.log["databases"].get(database, {})
+        return its.get("state") in _READ
 
     @property
     def tables(self) -> list[str]:
@@ -156,6 +165,7 @@ def pipeline_status(
         of_target,
         first or {},
         frozenset(half for half in Half if _rests(halves[half], at_ms)),
+        source.report["databases"] if source.state is HalfState.FAILED else {},
     )
 
 

@@ -19,7 +19,7 @@ def edit_positions(
 ) -> None:
     """Set the positions of these partitions, or start over where none is given.
 
-    A source starts over as a whole, so removing the position of one database would remove the others too.
+    Both at once would be two edits, and the second might be refused when the first is done.
     """
     if edits is None:
         opened.reset(force=False)
@@ -29,13 +29,13 @@ def edit_positions(
     wanted: dict[str | None, Saved] = {
         partition.database: position for partition, position in found if isinstance(position, dict)
     }
-    removed = len(found) - len(wanted)
-    if not removed:
+    removed = [partition.database for partition, position in found if not isinstance(position, dict)]
+    if wanted and removed:
+        raise SOME_REMOVED(name=name)
+    if wanted:
         opened.set(wanted, force=False)
-    elif removed == len(known):
-        opened.reset(force=False)
     else:
-        raise SOME_REMOVED(name=name, known=", ".join(_written(known)))
+        opened.reset(() if len(removed) == len(known) else removed, force=False)
 
 
 def _one_of(known: Sequence[SourcePartition], given: Mapping[str, str], name: str) -> SourcePartition:

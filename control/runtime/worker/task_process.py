@@ -29,9 +29,8 @@ from wrackline.schemas.kafka.board_records import HalfState
 from wrackline.schemas.message_texts import name_rest_in_hints
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
-from wrackline.schemas.tables.table import TableId
 
-_MOST_TABLES = 20  # whose errors the worker gets: in a group they are in a record of Kafka
+_MOST = 20  # tables, and databases, whose errors the worker gets: in a group they are in a record of Kafka
 _STATES = {
     Health.STARTING: TaskState.STARTING,
     Health.RUNNING: TaskState.RUNNING,
@@ -71,9 +70,9 @@ def _run(load: Callable[[], Pipeline], task: TaskPlace, line: socket.socket) -> 
         del error  # the pipeline logs what it recovers from
         lifeline.tell({"state": _STATES[health].value})
 
-    def wrong(tables: Mapping[TableId, FaultReason]) -> None:
-        first = [{"table": str(table), **asdict(tables[table])} for table in sorted(tables)[:_MOST_TABLES]]
-        lifeline.tell({"tables": {"count": len(tables), "first": first}})
+    def wrong(what: str, now: Mapping[str, FaultReason]) -> None:
+        first = [{what: name, **asdict(now[name])} for name in sorted(now)[:_MOST]]
+        lifeline.tell({f"{what}s": {"count": len(now), "first": first}})
 
     try:
         pipeline = load()

@@ -19,6 +19,7 @@ from wrackline.schemas.errors import WracklineError, error_text
 
 WORKER = "worker"  # in the place of a pipeline's name
 
+_LIVE = (TaskState.STARTING, TaskState.RUNNING, TaskState.RECOVERING)
 _LEVELS = {TaskState.RESTARTING: logging.WARNING, TaskState.FAILED: logging.ERROR}
 
 
@@ -68,10 +69,11 @@ class WorkerLog:
             known = None  # a new process reports its own tables with errors
         if pid is not None:
             self._pids[task] = pid
-        tables = None if known is None else known.tables
-        self._tell(
-            task, ConnectorState(status.state, None if error is None else error_text(error), tables=tables)
-        )
+        standing = ConnectorState(status.state, None if error is None else error_text(error))
+        if known is not None:
+            databases = known.databases if status.state in _LIVE else None
+            standing = replace(standing, tables=known.tables, databases=databases)
+        self._tell(task, standing)
         level = _LEVELS.get(status.state, logging.INFO)
         self._log.log(level, "state", line=line, pipeline=task, state=status.state.value, **told)
 
@@ -106,14 +108,19 @@ class WorkerLog:
         self._log.warning("printed", line=self._clean(line), pipeline=task)
 
     def reported(self, task: str, report: Mapping[str, object]) -> None:
-        """Log a pipeline's own line; keep why it is about to fail, and which tables have errors."""
-        line, error, tables = report.get("line"), report.get("error"), report.get("tables")
+        """Log a pipeline's own line; keep why it is about to fail, and what has errors."""
+        line, error = report.get("line"), report.get("error")
         if isinstance(line, dict):
             relay_line(self._log, line, task)
         elif isinstance(error, dict):
             self._reasons[task] = error
-        elif isinstance(tables, dict) and task in self._standings:
-            self._tell(task, replace(self._standings[task], tables=tables))
+        elif task in self._standings:
+            standing = self._standings[task]
+            tables, databases = report.get("tables"), report.get("databases")
+            if isinstance(tables, dict):
+                self._tell(task, replace(standing, tables=tables))
+            elif isinstance(databases, dict):
+                self._tell(task, replace(standing, databases=databases))
 
     def _tell(self, task: str, standing: ConnectorState) -> None:
         self._standings[task] = standing

@@ -59,6 +59,23 @@ def places(world: GroupWorld, of: Worker) -> list[str]:
     return [one["worker_id"] for one in status["tasks"] if one["state"] == "RUNNING"]
 
 
+def restarts_alone(world: GroupWorld, task: int, workers: list[Worker], asks: Worker) -> None:
+    """Restart one task: its process begins again on the worker that has it, and no other process does."""
+    name = world.name(1)
+
+    def begun() -> dict[tuple[str, int], int]:
+        keys = {0: name, 1: f"{name}:1"}
+        return {(one.id, number): one.began(key) for one in workers for number, key in keys.items()}
+
+    before, url = begun(), f"{asks.url}/connectors/{name}"
+    (place,) = [one["worker_id"] for one in asked("GET", f"{url}/status")[1]["tasks"] if one["id"] == task]
+    assert asked("POST", f"{url}/tasks/{task}/restart")[0] == 204
+    expected = {**before, (place, task): before[place, task] + 1}
+    wait_until(lambda: begun() == expected)
+    wait_until(lambda: len(places(world, asks)) == 2)
+    assert begun() == expected
+
+
 def slots(world: GroupWorld) -> list[int]:
     """How many slots each worker of the group has."""
     admin = AdminClient({"bootstrap.servers": world.kafka.bootstrap})
@@ -92,8 +109,12 @@ def test_a_task_moves_to_a_worker_that_joins_and_back_from_one_that_is_killed(
         assert len(values) == len(set(values)) == count
 
     arrives()
+    restarts_alone(world, 1, [first], asks=first)
+    arrives()
     second = world.start()
     wait_until(lambda: sorted(places(world, first)) == sorted([first.id, second.id]))
+    for asks in (first, second):  # one of them has the task, and the other passes the wish on
+        restarts_alone(world, 1, [first, second], asks=asks)
     arrives()
     second.kill()
     wait_until(lambda: places(world, first) == [first.id] * 2)

@@ -82,13 +82,14 @@ def test_a_task_s_owner_repeats_its_report_after_a_late_one() -> None:
     ]
 
 
-def test_tables_with_errors_are_known_to_the_whole_group() -> None:
+def test_tables_and_databases_with_errors_are_known_to_the_whole_group() -> None:
     worker = Heard()
     tables = {"count": 1, "first": [{"table": "t", "code": "a.b", "sentence": "s", "hint": "h"}]}
-    worker.hands.stands("shop", ConnectorState(TaskState.RUNNING, tables=tables))
+    databases = {"count": 1, "first": [{"database": "d", "code": "a.b", "sentence": "s", "hint": "h"}]}
+    worker.hands.stands("shop", ConnectorState(TaskState.RUNNING, tables=tables, databases=databases))
     other = Heard()
     other.hears(TOPICS.status, *worker.reported[-1])
-    assert other.hands.standing(SHOP) == ConnectorState(TaskState.RUNNING, None, "b", tables)
+    assert other.hands.standing(SHOP) == ConnectorState(TaskState.RUNNING, None, "b", tables, databases)
     broken_ones: list[dict[str, object]] = [{"count": "x", "first": []}, {"count": 1}, {"first": []}]
     for broken in broken_ones:
         other.hears_of_task(TaskReport(TaskState.PAUSED, "b", 9, 7, tables=broken))

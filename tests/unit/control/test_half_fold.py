@@ -6,7 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from wrackline.control.cli.terminal.status_text import StatusStyle, heads
+from wrackline.control.cli.terminal.database_text import StatusStyle
+from wrackline.control.cli.terminal.status_text import heads, page
 from wrackline.control.console.pipeline_page import pipeline_page
 from wrackline.control.console.pipelines_page import ListedPipeline
 from wrackline.control.console.table_layout import TableChoice, table_layout
@@ -93,7 +94,7 @@ def test_a_failed_task_is_the_trouble_of_its_databases_and_of_no_other() -> None
     shown = [line.plain for line in heads(status, StatusStyle(None, NOW))]
     assert [line for line in shown if line.startswith("task")] == [
         "task 0  running: a, pid 0 on ",
-        "task 1  failed: b, pid 0 on ",
+        "task 1  failed: b",
     ]
     assert any("failed: " in line and "away" in line for line in shown), "below its database"
     both = source(board(report("failed", "a", error=ERROR), report("failed", "b", error=ERROR)))
@@ -201,3 +202,48 @@ def test_a_task_that_failed_is_notified_as_that_task() -> None:
     half = source(board(report("running", "a"), report("failed", "b", error=ERROR)))
     found = conditions("shop", {Half.SOURCE: half, Half.TARGET: HalfBoard()}, NOW)
     assert [one.about for one in found] == ["source task 1"]
+
+
+def text_of(made: Board, width: int | None = None) -> list[str]:
+    """What `wrackline status` prints above the tables."""
+    status = pipeline_status(
+        "shop", {Half.SOURCE: source(made), Half.TARGET: HalfBoard()}, NOW, has_target=False
+    )
+    return [line for text in page(status, StatusStyle(width, NOW)) for line in text.plain.splitlines()]
+
+
+def test_what_a_paused_task_reads_is_not_shown_as_streaming() -> None:
+    shown = text_of(board(report("running", "a"), {**report("stopped", "b"), "wished": True}))
+    assert "task 1  stopped, as somebody wished: b" in shown
+    assert any(line.startswith("log     b: ") and line.endswith("; its task is stopped") for line in shown)
+    states = {line.split()[0]: line.split()[1] for line in shown if ".public.t " in line}
+    assert states == {"a.public.t": "streaming", "b.public.t": "-"}
+
+
+def test_one_of_200_databases_that_is_down_is_the_first_and_the_others_are_one_line() -> None:
+    names = [f"tenant_{number:03}" for number in range(200)]
+    one = report("running", *names, tasks=1)
+    one["databases"]["tenant_107"] |= {"state": "failed", "error": {**ERROR, "sentence": "it is away " * 9}}
+    one["databases"]["tenant_042"]["behind_bytes"] = 7_000
+    shown = text_of(board(one), 80)
+    assert [line for line in shown if line.startswith("log")] == [
+        "log     tenant_107: 5 B behind",
+        "log     199 other databases: tenant_042 is the furthest, 7.0 kB behind",
+    ]
+    assert shown[1].startswith("        failed: [pg.unreachable] it is away")
+    assert all(len(line) <= 80 for line in shown[:5]), "no word is cut at the terminal's edge"
+    assert "        hint: look" in shown
+    assert len([line for line in text_of(board(one)) if line.startswith("log")]) == 200, "for grep"
+    for name in names:
+        one["databases"][name] |= {"state": "failed", "error": ERROR}
+    shown = text_of(board(one), 80)
+    assert len([line for line in shown if line.startswith("log")]) == 11
+    assert "log     190 more databases: [pg.unreachable]" in shown
+
+
+def test_databases_of_a_task_that_failed_still_say_why() -> None:
+    failed = report("failed", "a", "b", tasks=1, error=ERROR)
+    failed["databases"]["b"] |= {"state": "failed", "error": {**ERROR, "code": "pg.slot_missing"}}
+    shown = text_of(board(failed))
+    assert shown[0] == "log     unknown: [pg.unreachable] away"
+    assert "        b failed: [pg.slot_missing] away" in shown

@@ -68,6 +68,7 @@ def test_help_lists_the_kinds(flag: str, side: Side) -> None:
     [
         ("--tls", "source", "database.sslmode"),
         ("--tls", "source", "database.ssl.mode"),
+        ("--tls", "source", "driver.encrypt"),
         ("--target-tls", "target", "target.sslmode"),
     ],
 )
@@ -142,6 +143,32 @@ def test_a_new_pipeline_keeps_tables_with_odd_names_apart_unless_the_operator_sa
     assert settings(file)["topic"]["naming"] == "wrackline_unicode"
     assert init(file, "--force", *lake, "--set", "topic.naming=debezium") == Exit.OK
     assert settings(file)["topic"]["naming"] == "debezium"
+
+
+def source_of(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads(file.read_text())["source"]
+    return found
+
+
+def test_several_databases_are_named_by_the_same_flag_or_by_their_setting(tmp_path: Path) -> None:
+    file = tmp_path / "shop.toml"
+    databases = [(*text, f"--set=database.names={text[0]}") for text in (["shop,crm"], ["shop"])]
+    for source, (text, set_) in [(one, each) for one in ("postgres", "sqlserver") for each in databases]:
+        file.unlink(missing_ok=True)
+        assert init(file, set_, source=source, without=("--database",)) == Exit.OK
+        by_setting = source_of(file)["database"]["names"]
+        file.unlink()
+        assert init(file, source=source, database=text) == Exit.OK
+        found = source_of(file)["database"]
+        one = source == "postgres" and "," not in text
+        assert found.get("names") == (None if one else by_setting)
+        assert found.get("dbname") == (text if one else None)
+
+
+def test_sql_server_s_protection_has_the_flag_of_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "shop.toml"
+    assert init(file, source="sqlserver", tls="strict") == Exit.OK
+    assert source_of(file)["driver"]["encrypt"] == "strict"
 
 
 def test_both_processes_can_be_asked_how_it_goes(tmp_path: Path) -> None:

@@ -319,3 +319,17 @@ def test_off_a_terminal_findings_are_lines_for_programs(verb: str, tmp_path: Pat
     assert for_people.returncode == found.returncode
     assert not for_people.stdout.startswith("{")
     assert "\n  hint: " in for_people.stdout
+
+
+def test_databases_with_errors_are_kept_while_the_process_lives() -> None:
+    stands = list[ConnectorState]()
+    telling = WorkerLog(
+        lambda _task, stand: stands.append(stand), log_to(io.StringIO(), for_programs=True), str
+    )
+    down = {"count": 1, "first": [{"database": "crm", "code": "a.b", "sentence": "s", "hint": "h"}]}
+    telling.changed("shop", TaskStatus(TaskState.STARTING, 1.0), 7, None)
+    telling.reported("shop", {"databases": down})
+    telling.changed("shop", TaskStatus(TaskState.RUNNING, 2.0), 7, None)
+    assert [one.databases for one in stands] == [None, down, down]
+    telling.changed("shop", TaskStatus(TaskState.PAUSED, 3.0), None, 0)
+    assert stands[-1].databases is None, "nothing is read, because somebody wished so"

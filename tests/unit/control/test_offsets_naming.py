@@ -19,11 +19,13 @@ from wrackline.schemas.kafka.offsets_records import (
     OffsetsRecord,
     PositionKey,
     RecordPlace,
+    SavedTableState,
+    TableKey,
     canonical_json,
     parse,
 )
 from wrackline.schemas.kafka.topic_names import Naming
-from wrackline.schemas.tables.table import SourcePartition
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("s", "db")
 KEY = PositionKey("shop", "s", "db")
@@ -125,3 +127,35 @@ def test_a_broken_position_is_reset_into_the_epoch_after_the_newest_kept_one() -
     )
     desk(kafka, Naming.WRACKLINE, anew).reset(force=True)
     assert kafka.positions[KEY].position == canonical_json({"epoch": 5})
+
+
+def test_a_reset_of_one_database_leaves_the_positions_and_tables_of_the_others() -> None:
+    partitions = [SourcePartition("s", name) for name in ("db", "crm", "hr")]
+    written = Offset(1, 1, canonical_json({"lsn": 5}), None, 0, 0, saved_companion(Naming.WRACKLINE))
+    state = OffsetsState(
+        {PositionKey("shop", "s", one.database): written for one in partitions},
+        {
+            TableKey("shop", one, TableId(one.database, "public", "t")): SavedTableState(
+                1, canonical_json({})
+            )
+            for one in partitions
+        },
+        (),
+    )
+    changed: list[str] = []
+
+    def claim(_clock: object, edit: Callable[[OffsetsState, int], Sequence[Change]], **_: object) -> None:
+        changed.extend(key.decode() for key, _ in edit(state, 2))
+
+    kafka = SimpleNamespace(state=lambda **_: state, prepare=lambda: None, history=list, claim=claim)
+    source = SimpleNamespace(partitions=lambda: partitions, log_state=lambda *_: None, place=str,
+                             resumable=lambda *_: None, anew=lambda *_: {"lsn": 1})  # fmt: skip
+    desk = OffsetsService("shop", "postgres", cast("Any", source), cast("Any", kafka), Naming.WRACKLINE)
+    desk.reset(["crm"], force=False)
+    assert len(changed) == 2
+    assert all("crm" in key for key in changed), changed
+    with pytest.raises(OperatorNeeded, match=r"offsets.no_database"):
+        desk.reset(["nosuch"], force=False)
+    del changed[:]
+    desk.reset(force=False)
+    assert len(changed) == 6

@@ -18,7 +18,7 @@ def edited(databases: str, *edits: tuple[dict[str, str], object | None]) -> list
     offsets = SimpleNamespace(
         partitions=lambda: [SourcePartition("shop", name) for name in databases],
         set=lambda wanted, **_: done.append(wanted),
-        reset=lambda **_: done.append("reset"),
+        reset=lambda databases=(), **_: done.append(["reset", *databases]),
     )
     edit_positions(cast("Any", offsets), "shop", edits)
     return done
@@ -29,14 +29,14 @@ def test_a_position_is_set_and_those_of_other_databases_stay() -> None:
 
 
 def test_null_for_all_databases_starts_over() -> None:
-    assert edited("a", (A, None)) == edited("ab", (B, None), (A, None)) == ["reset"]
+    assert edited("a", (A, None)) == edited("ab", (B, None), (A, None)) == [["reset"]]
 
 
-@pytest.mark.parametrize("beside", [[], [(B, {"lsn": 7})]])
-def test_null_for_one_of_several_databases_is_refused_because_all_would_start_over(
-    beside: list[tuple[dict[str, str], object | None]],
-) -> None:
+def test_null_for_one_of_several_databases_starts_it_over_alone() -> None:
+    assert edited("ab", (A, None)) == [["reset", "a"]]
+
+
+def test_null_and_a_position_in_one_request_are_refused_because_they_are_two_edits() -> None:
     with pytest.raises(WracklineError) as refused:
-        edited("ab", (A, None), *beside)
+        edited("ab", (A, None), (B, {"lsn": 7}))
     assert refused.value.code == "rest.some_removed"
-    assert '{"server":"shop","database":"b"}' in refused.value.hint

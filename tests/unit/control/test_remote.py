@@ -262,6 +262,7 @@ def test_connectors_are_listed_with_their_states(wrackline: Wrackline, worker: T
         ("shop", "RUNNING", ""), ("orders", "FAILED", "[a.b] it\x1b]0;x\n  hint: do"),
     )}  # fmt: skip
     told["shop"]["status"]["tables_with_errors"] = {"count": 1200, "first": []}
+    told["shop"]["status"]["databases_with_errors"] = {"count": 3, "first": []}
     worker.answers += [(200, told), (200, told), (200, {})]
     said = wrackline("connectors")
     assert said.out.splitlines() == [
@@ -269,6 +270,7 @@ def test_connectors_are_listed_with_their_states(wrackline: Wrackline, worker: T
         "  [a.b] it\\u001b]0;x",
         "  hint: do",
         "shop    RUNNING     w:1",
+        "  databases with errors: 3; which: GET /connectors/shop/status",
         "  tables with errors: 1,200; which: GET /connectors/shop/tables",
     ]  # fmt: skip
     assert said.code == Exit.OPERATOR

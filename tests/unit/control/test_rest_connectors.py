@@ -13,7 +13,7 @@ from kafka_connect import KafkaConnect  # type: ignore[import-untyped]  # it has
 from tests.fixtures.others import TARGET, Install
 from tests.unit.control.test_rest import JSON, Client
 from wrackline.control.runtime.ground.installed import Installed
-from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState, state_of_tasks
 from wrackline.control.runtime.rest.model.connectors import GroupMember
 from wrackline.control.runtime.rest.model.settings_in_force import SettingInForce
 from wrackline.control.runtime.rest.routes import connector_routes, plugin_routes
@@ -161,6 +161,24 @@ def test_a_task_that_runs_without_a_table_says_so_beside_what_connect_says(crew:
         crew.standings["shop"] = ConnectorState(TaskState.RUNNING, tables=tables)
         assert connect.get_connector_status("shop") == {**before, **more}
         assert connect.list_connectors(expand="status")["shop"] == {"status": {**before, **more}}
+
+
+def test_a_task_that_runs_without_a_database_names_it_and_of_several_tasks_all_are_together(
+    crew: Crew, connect: Any
+) -> None:
+    before = connect.get_connector_status("shop")
+
+    def without(*names: str) -> dict[str, Any]:
+        first = [{"database": name, "code": "a.b", "sentence": "s", "hint": "h"} for name in names]
+        return {"count": len(names), "first": first}
+
+    crew.standings["shop"] = ConnectorState(TaskState.RUNNING, databases=without("crm"))
+    assert connect.get_connector_status("shop") == {**before, "databases_with_errors": without("crm")}
+    tasks = [ConnectorState(TaskState.RUNNING, databases=without(name)) for name in ("crm", "hr")]
+    crew.standings["shop"] = state_of_tasks([*tasks, ConnectorState(TaskState.RUNNING)], None)
+    assert connect.get_connector_status("shop")["databases_with_errors"] == without("crm", "hr")
+    crew.standings["shop"] = ConnectorState(TaskState.RUNNING, databases=without())
+    assert connect.get_connector_status("shop") == before
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """The first lines of a run: what has no effect is named, and too many tables are a warning or the end."""
 
 import io
+from threading import Event
 from types import SimpleNamespace
+from typing import Any
 
 import orjson
 import pytest
@@ -10,7 +12,8 @@ from tests.unit.settings.shop import GOOD, checked
 from wrackline.control.runtime.logs.lines import log_to
 from wrackline.control.runtime.running import run as running
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.tables.table import SourcePartition
+from wrackline.schemas.pipelines.deal import Deal, TaskShare
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 SHOP = SourcePartition("shop1", "shop")
 
@@ -53,3 +56,25 @@ def test_more_tables_than_the_guardrail_are_a_warning_or_the_end(
             running.check_table_count(values, SHOP, count)
     else:
         assert (running.check_table_count(values, SHOP, count) is not None) is (outcome == "told")
+
+
+@pytest.mark.parametrize(("names", "lead"), [(["shop"], ""), (["shop", "crm"], "crm: ")])
+def test_of_several_databases_each_line_says_whose_tables_it_counts(
+    monkeypatch: pytest.MonkeyPatch, names: list[str], lead: str
+) -> None:
+    source = SimpleNamespace(
+        partitions=lambda: [SourcePartition("shop1", name) for name in names],
+        tables=lambda partition: [TableId(partition.database, "public", "orders")],
+    )
+    quiet = SimpleNamespace(sees=lambda *_: None)
+
+    def stop(*_: object) -> None:
+        raise Stopped
+
+    monkeypatch.setattr(running, "ownership_of", stop)
+    out, plugin = io.StringIO(), SimpleNamespace(kind="postgres")
+    begin: Any = running._begin
+    with pytest.raises(Stopped):
+        begin(plugin, checked(GOOD).good(), source, TaskShare(Deal(0, (tuple(names),))), quiet,
+              log_to(out, for_programs=False), Event())  # fmt: skip
+    assert f"{lead}tables: 1 (public.orders)\n" in out.getvalue().splitlines(keepends=True)

@@ -21,8 +21,8 @@ from wrackline.consumers.drive.retry_state import TableRetryState
 from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome
 from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.slo_figures import SloFigures
+from wrackline.control.cli.terminal.database_text import StatusStyle
 from wrackline.control.cli.terminal.status_text import (
-    StatusStyle,
     details,
     heads,
     lines,

@@ -21,7 +21,7 @@ from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.snapshot.table_state import Job, Outcome, render_state
 from wrackline.producers.snapshot.table_state import TableState as SnapshotState
 from wrackline.producers.task.task_observers import Health
-from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.errors import Definite, Transient, define
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.offsets_records import Json, SavedTableState, TableKey
 from wrackline.schemas.tables.table import SourcePartition, TableId
@@ -143,10 +143,10 @@ def test_a_start_names_the_tables_that_stay_set_aside_or_unread(capsys: pytest.C
 
 
 def test_tables_with_errors_are_handed_on_when_they_change(capsys: pytest.CaptureFixture[str]) -> None:
-    told: list[Mapping[TableId, FaultReason]] = []
+    told: list[Mapping[str, FaultReason]] = []
     log = log_to(sys.stdout, for_programs=False)
     narration = Narration(
-        made(Clock()), log, Clock(), lambda _health, _error: None, wrong=lambda now: told.append({**now})
+        made(Clock()), log, Clock(), lambda _health, _error: None, wrong=lambda _, now: told.append(now)
     )
     lost, unread = (
         FaultReason("test.status_lost", "a try failed", "none"),
@@ -158,7 +158,7 @@ def test_tables_with_errors_are_handed_on_when_they_change(capsys: pytest.Captur
     narration.resumed(
         OffsetsState({}, {key: SavedTableState(1, table_fault.fault_state(Fault(other, LOST())))}, ())
     )
-    assert told == [{other: lost}]
+    assert told == [{str(other): lost}]
     narration.fault(PARTITION, Fault(ORDERS, LOST()))
     assert len(told) == 1, "it is not committed yet"
     reading = render_state(SnapshotState(jobs=(Job("again", Purpose.REQUESTED),)))
@@ -173,16 +173,16 @@ def test_tables_with_errors_are_handed_on_when_they_change(capsys: pytest.Captur
         ({ORDERS: None}, {}),
     ):
         narration.published([publication(0, states)], 0.01)
-        assert told[1:] == ([] if now is None else [now])
+        assert told[1:] == ([] if now is None else [{str(table): reason for table, reason in now.items()}])
         del told[1:]
     assert "shop.public.other has come back" in capsys.readouterr().out
 
 
 def test_a_start_says_once_that_no_table_has_errors() -> None:
-    told: list[Mapping[TableId, FaultReason]] = []
+    told: list[Mapping[str, FaultReason]] = []
     log = log_to(sys.stdout, for_programs=False)
     narration = Narration(
-        made(Clock()), log, Clock(), lambda _health, _error: None, wrong=lambda now: told.append({**now})
+        made(Clock()), log, Clock(), lambda _health, _error: None, wrong=lambda _, now: told.append(now)
     )
     for _ in range(2):
         narration.resumed(OffsetsState({}, {}, ()))
@@ -241,3 +241,41 @@ def test_a_first_read_that_ended_without_its_rows_is_not_reported_as_complete(
     for states in ({ORDERS: reads, other: reads}, {ORDERS: left}, {other: ended(Outcome.SUCCEEDED)}):
         narration.published([publication(1, states)], 0.1)
     assert capsys.readouterr().out == ""
+
+
+def test_databases_that_are_not_read_are_handed_on_when_that_changes() -> None:
+    told: list[dict[str, dict[str, str]]] = []
+    narration = Narration(
+        made(Clock()),
+        log_to(sys.stdout, for_programs=False),
+        Clock(),
+        lambda _health, _error: None,
+        wrong=lambda what, now: told.append({what: {name: one.code for name, one in now.items()}}),
+    )
+    lost, name = LOST(), PARTITION.database
+    narration.database(PARTITION, Health.RUNNING, None)
+    narration.health(Health.RUNNING, None)
+    assert told == [], "a process that starts has none"
+    for _ in range(2):  # of 200 databases each would be a record of Kafka
+        narration.database(PARTITION, Health.RECOVERING, lost)
+    assert told == [{"database": {name: lost.code}}]
+    narration.database(PARTITION, Health.RUNNING, None)
+    assert told[1:] == [{"database": {}}]
+    for _ in range(2):
+        narration.health(Health.RECOVERING, lost)
+    narration.health(Health.RUNNING, None)
+    assert told[2:] == [{"database": {name: lost.code}}, {"database": {}}], "the only one is what its task is"
+
+
+def test_the_error_of_one_of_several_databases_starts_only_that_one_over(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    measures = made(Clock())
+    narration = Narration(measures, log_to(sys.stdout, for_programs=False), Clock(), lambda _h, _e: None)
+    gone = Definite("test.gone", "it went", "start over: wrackline offsets reset <pipeline.toml>")
+    narration.database(PARTITION, Health.FAILED, gone)
+    command = f"wrackline offsets reset <pipeline.toml> --database {PARTITION.database}"
+    assert command in capsys.readouterr().out
+    shown = measures.figures()[PARTITION].error
+    assert shown is not None
+    assert command in shown.hint, "so status shows it"

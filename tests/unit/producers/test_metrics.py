@@ -263,3 +263,27 @@ def test_debezium_s_names_have_the_labels_of_its_beans(kind: str, plugin: str) -
         "database": "shop",
         "context": "streaming",
     }
+
+
+def test_one_of_several_databases_that_is_down_is_not_connected_and_its_errors_are_its_own() -> None:
+    """A figure of all of them names none: two hundred names in one label are longer than some stores take."""
+    up, down = SourcePartition("shop1", "shop"), SourcePartition("shop1", "crm")
+    measures = TaskMeasures(0, "postgres", [up, down], 1, monotonic=lambda: 0.0, now_ms=lambda: 0)
+    measures.health(Health.RUNNING, None)
+    measures.database(up, Health.RUNNING, None)
+    measures.database(down, Health.RECOVERING, LOST())
+    measures.published([], 0.01)
+    lines = [line for line in exposition.text(measures.families()).splitlines() if not line.startswith("#")]
+
+    def by_database(name: str) -> dict[str | None, float]:
+        found = {}
+        for line in lines:
+            if line.startswith(f"{name}{{"):
+                labels, _, value = line.rpartition(" ")
+                found[dict(re.findall(r'(\w+)="([^"]*)"', labels)).get("database")] = float(value)
+        return found
+
+    assert by_database("debezium_metrics_Connected") == {"shop": 1, "crm": 0}
+    assert by_database("wrackline_running") == {"shop": 1, "crm": 0}
+    assert by_database("wrackline_recoveries_total") == {"crm": 1}
+    assert by_database("wrackline_commit_seconds_count") == {None: 1}

@@ -29,6 +29,7 @@ _SOURCE: Final[Schema] = {"const": "source"}
 _TASK_ID: Final = object_of(connector=TEXT, task={"type": "integer"})
 _WARNING: Final = object_of(setting=TEXT, code=TEXT, kind=TEXT, sentence=TEXT, hint=TEXT)
 _WRONG_TABLE: Final = object_of(table=TEXT, code=TEXT, sentence=TEXT, hint=TEXT)
+_WRONG_DATABASE: Final = object_of(database=TEXT, code=TEXT, sentence=TEXT, hint=TEXT)
 _LATE: Final = object_of(publish=NUMBER, wait=NUMBER, merge=NUMBER, whole=NUMBER)
 _APART: Final[Schema] = {**map_of(ref("Wrong")), "description": "by half: why its part is missing"}
 
@@ -94,11 +95,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         },
     ),
     "Status": object_of(
-        optional=("tables_with_errors",),
+        optional=("databases_with_errors", "tables_with_errors"),
         name=TEXT,
         connector=object_of(state=_STATE, worker_id=TEXT),
         tasks=list_of(ref("TaskStatus")),
         type=_SOURCE,
+        databases_with_errors={
+            **object_of(count={"type": "integer"}, first=list_of(_WRONG_DATABASE)),
+            "description": "not in Kafka Connect: of each task the first 20 databases that are not read",
+        },
         tables_with_errors={
             **object_of(count={"type": "integer"}, first=list_of(_WRONG_TABLE)),
             "description": "not in Kafka Connect: the first 20 tables that are set aside, or lack rows",

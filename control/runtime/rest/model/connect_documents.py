@@ -38,14 +38,16 @@ class ConnectorState:
     """The state of a pipeline's source half; `reason` is why it failed.
 
     `worker` runs it; None: the worker that is asked.  `tables` are the tables with errors, by the process's
-    last report: their count, and the first of them.  `target` is the state of the target half, where a worker
-    runs that too.  `sources` are the states of the source half's tasks, if it has several.
+    last report: their count, and the first of them; `databases` are those that are not read.  `target` is the
+    state of the target half, where a worker runs that too.  `sources` are the states of the source half's
+    tasks, if it has several.
     """
 
     state: TaskState
     reason: str | None = None
     worker: str | None = None
     tables: Mapping[str, Any] | None = None
+    databases: Mapping[str, Any] | None = None
     target: "ConnectorState | None" = None
     sources: "tuple[ConnectorState, ...]" = ()
 
@@ -68,16 +70,19 @@ def state_of_tasks(sources: Sequence[ConnectorState], target: ConnectorState | N
     if len(sources) == 1:
         return sources[0] if target is None else replace(sources[0], target=target)
     nearest = min(sources, key=lambda one: _OF_HALF.index(one.state))
-    return replace(nearest, tables=_tables(sources), target=target, sources=tuple(sources))
+    tables, databases = _together(one.tables for one in sources), _together(one.databases for one in sources)
+    return replace(nearest, tables=tables, databases=databases, target=target, sources=tuple(sources))
 
 
-def _tables(sources: Iterable[ConnectorState | None]) -> Mapping[str, Any] | None:
-    """Return the tables with errors of all of them."""
-    known = [one.tables for one in sources if one is not None and one.tables]
+def _together(reports: Iterable[Mapping[str, Any] | None]) -> Mapping[str, Any] | None:
+    """Return the tables with errors, or the databases, of all of them."""
+    known = [one for one in reports if one]
     if not known:
         return None
-    first = [table for one in known for table in one["first"]]
-    return {"count": sum(one["count"] for one in known), "first": first}
+    return {
+        "count": sum(one["count"] for one in known),
+        "first": [one for all_ in known for one in all_["first"]],
+    }
 
 
 def info(name: str, config: Mapping[str, str], standing: ConnectorState) -> dict[str, Any]:
@@ -93,10 +98,10 @@ def warnings(problems: Sequence[Problem]) -> dict[str, Any]:
 
 
 def status(name: str, standing: ConnectorState, worker: str) -> dict[str, Any]:
-    """Report a connector's and its task's state, and beside Connect's fields which tables have an error.
+    """Report a connector's and its task's state, and beside Connect's fields what has an error.
 
-    The task continues without such a table, so it is RUNNING: a client that restarts FAILED tasks would gain
-    nothing, and stop the other tables.
+    The task continues without such a table or database, so it is RUNNING: a client that restarts FAILED tasks
+    would gain nothing, and stop the others.
     """
     word = _WORDS.get(standing.state, standing.state.value)
     of_connector = _RUNNING if _has_work(standing) else word
@@ -104,8 +109,12 @@ def status(name: str, standing: ConnectorState, worker: str) -> dict[str, Any]:
         task_status(number, one, worker) | _half(standing, number) for number, one in standing.tasks.items()
     ]
     connector = {"state": of_connector, "worker_id": standing.worker or worker}
-    tables = _tables((standing, standing.target))
-    wrong = {"tables_with_errors": tables} if tables and tables["count"] else {}
+    halves = [standing] if standing.target is None else [standing, standing.target]
+    known = {
+        "databases_with_errors": standing.databases,
+        "tables_with_errors": _together(one.tables for one in halves),
+    }
+    wrong = {name: one for name, one in known.items() if one and one["count"]}
     return {"name": name, "connector": connector, "tasks": tasks, "type": "source", **wrong}
 
 

@@ -46,8 +46,9 @@ NO_PARTITION = define(
 SOME_REMOVED = define(
     "rest.some_removed",
     OperatorNeeded,
-    "connector {name} reads several databases, and only the positions of all of them can be removed",
-    hint="send null for each of them: {known}; or only positions: those that you leave out stay",
+    "one request to connector {name} removes positions of some databases and sets others",
+    hint="send two requests: one with null for each database that starts over, one with the new positions;"
+    " databases that you leave out stay as they are",
 )
 NO_COORDINATOR = define(
     "rest.no_coordinator",

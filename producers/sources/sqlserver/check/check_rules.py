@@ -48,8 +48,10 @@ AGENT_STOPPED = rule(
     "SQL Server Agent does not run",
     "the service {service} is {status}, and it runs the jobs that capture changes",
     "no change reaches the change tables, and the server's log grows until it runs again",
-    "start the service, and let it start with the server; then: USE {database}; EXEC sys.sp_cdc_start_job"
-    " @job_type = N'capture';",
+    "start it, and let it start with the server, as administrator: net start SQLSERVERAGENT (of"
+    " a named instance: SQLAgent$<instance>); on Linux: /opt/mssql/bin/mssql-conf set sqlagent.enabled true;"
+    " systemctl restart mssql-server; then: USE {database}; EXEC sys.sp_cdc_start_job @job_type ="
+    " N'capture';",
 )
 AGENT_UNSEEN = rule(
     "sqlserver.agent_unseen",

@@ -42,7 +42,9 @@ DATABASE_UNREADY = define(
     "sqlserver.database_unready",
     Transient,
     "the database can't be read now, so the server did not {doing}: {reason}",
-    hint="it is retried automatically; to see its state: SELECT name, state_desc FROM sys.databases;",
+    hint="it is retried automatically; to see its state: SELECT name, state_desc FROM sys.databases; one that"
+    " is OFFLINE: ALTER DATABASE <database> SET ONLINE; one that is RESTORING, behind its last backup:"
+    " RESTORE DATABASE <database> WITH RECOVERY;",
 )
 RIGHT_MISSING = define(
     "sqlserver.right_missing",
@@ -56,11 +58,18 @@ OBJECT_MISSING = define(
     "what is needed to {doing} does not exist: {reason}",
     hint="create it again, or remove it from the pipeline's settings; see: wrackline check <pipeline.toml>",
 )
+DATABASE_MISSING = define(
+    "sqlserver.database_missing",
+    OperatorNeeded,
+    "there is no such database, or the login may not see it, so the server did not {doing}: {reason}",
+    hint="correct database.names; those that the login may enter: SELECT name FROM sys.databases WHERE"
+    " HAS_DBACCESS(name) = 1;",
+)
 USER_MISSING = define(
     "sqlserver.user_missing",
     OperatorNeeded,
     "the login has no user in the database, so it may not {doing}: {reason}",
-    hint="as db_owner, in that database: CREATE USER <user> FOR LOGIN <login>; then it needs its grants:"
+    hint="as db_owner: USE <database>; CREATE USER <login> FOR LOGIN <login>; then it needs its grants:"
     " wrackline check <pipeline.toml>",
 )
 COLUMN_MISSING = define(
@@ -75,7 +84,7 @@ LOGIN_REFUSED = define(
     OperatorNeeded,
     "the server refuses the login (error {number})",
     hint="correct database.user and database.password, or driver.domain of an integrated login; the reason"
-    " is in the server's error log",
+    " is in the server's error log, as securityadmin: EXEC sys.sp_readerrorlog 0, 1, N'Login failed';",
     connects=True,
 )
 ADDRESS_REFUSED = define(
@@ -118,12 +127,14 @@ ONLY_READS = define(
 _UNREADY: Final = frozenset({922, 927, 942, 952, 954, 976, 978, 983, 40613})
 _RIGHTS: Final = frozenset({229, 230, 262, 297, 300, 15247})
 _ADDRESSES: Final = frozenset({40615, 40914, 47073})
-_MISSING: Final = frozenset({208, 911, 4060, 22901, 22985})
+_DATABASES: Final = frozenset({911, 4060})
+_MISSING: Final = frozenset({208, 22901, 22985})
 _USERS: Final = frozenset({916})
 _TABLE: Final = ErrorTable(
     {
         ROWS_LOCKED: (1205, 1222),
         DATABASE_UNREADY: _UNREADY,
+        DATABASE_MISSING: _DATABASES,
         OBJECT_MISSING: _MISSING,
         USER_MISSING: _USERS,
         RIGHT_MISSING: _RIGHTS,
@@ -136,9 +147,15 @@ _TABLE: Final = ErrorTable(
         COLUMN_MISSING: (207,),
     },
     otherwise=SERVER_LOST,
-    shown=_UNREADY | _RIGHTS | _MISSING | _USERS | _ADDRESSES,
+    shown=_UNREADY | _RIGHTS | _DATABASES | _MISSING | _USERS | _ADDRESSES,
     named="error {}",
 )
+
+
+def in_database(error: WracklineError, database: str, login: str) -> WracklineError:
+    """Return an error with the names for its statement, as SQL has them."""
+    hint = error.hint.replace("<database>", database).replace("<login>", login)
+    return type(error)(error.code, error.sentence, hint)
 
 
 def explain(number: int, words: str, doing: str) -> WracklineError:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier, literal
-from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING
+from wrackline.producers.sources.sqlserver.connect.server_errors import DATABASE_MISSING
 from wrackline.producers.sources.sqlserver.discover import database_sql
 from wrackline.producers.sources.sqlserver.discover.database_sql import DatabaseRow
 from wrackline.producers.sources.sqlserver.log.page_sql import SESSION
@@ -147,7 +147,7 @@ def database_row(session: TdsSession, edition: SqlServerEdition, database: str) 
         return DatabaseRow(
             name, bool(captured), state, bool(versions), collation, created, server, group, family, fork
         )
-    raise OBJECT_MISSING(doing="describe the database", reason=f"there is no database {literal(database)}")
+    raise DATABASE_MISSING(doing="describe the database", reason=f"there is no database {literal(database)}")
 
 
 def refuse_uncaptured(row: DatabaseRow) -> None:

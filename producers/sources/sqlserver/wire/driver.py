@@ -58,6 +58,14 @@ INSTANCE_UNKNOWN = define(
     connects=True,
 )
 
+LOGIN_TOO_LONG = define(
+    "sqlserver.login_too_long",
+    OperatorNeeded,
+    "{setting} is longer than the {most} characters that a login to SQL Server has room for",
+    hint="give {setting} the {what} alone: a longer text is often a connection string, or a file with more in"
+    " it; what it takes: wrackline settings {setting}",
+    connects=True,
+)
 FILE_UNUSABLE = define(
     "sqlserver.tls_file",
     OperatorNeeded,
@@ -118,7 +126,7 @@ def log_in(where: ServerLogin, database: str, *, reads_only: bool) -> tuple[TdsT
         for _ in range(_MOST_ROUTES):
             check = _check(where, host)
             login = _login(where, host, port, database, reads_only=reads_only)
-            route, wire, size = _try(where, login, port, check)
+            route, wire, size = _try(where, login, (host, port), check)
             if route is None:
                 return wire, size
             wire.close()
@@ -162,7 +170,7 @@ def _port_of(where: ServerLogin, instance: str) -> int:
 
 def _login(where: ServerLogin, host: str, port: int, database: str, *, reads_only: bool) -> _Login:
     made = _Login()
-    made.server_name = host
+    made.server_name = _cut(host)
     made.client_host_name = _cut(socket.gethostname())
     made.library = "python-tds"
     if where.token_file is not None:
@@ -170,8 +178,8 @@ def _login(where: ServerLogin, host: str, port: int, database: str, *, reads_onl
     elif where.scheme is not None:
         made.auth = IntegratedLogin(where, where.scheme, host, port)
     else:
-        made.user_name = _Utf16Text(where.user)
-        made.password = _Utf16Text(where.password.reveal())
+        made.user_name = _sent("database.user", "login's name", where.user)
+        made.password = _sent("database.password", "password", where.password.reveal())
     made.app_name = _cut(where.application)
     made.database = _Utf16Text(database)
     made.client_lcid = lcid.LANGID_ENGLISH_US
@@ -188,6 +196,14 @@ def _login(where: ServerLogin, host: str, port: int, database: str, *, reads_onl
     return made
 
 
+def _sent(setting: str, what: str, text: str) -> _Utf16Text:
+    """Return a text as LOGIN7 has it, or refuse one that it has no room for."""
+    sent = _Utf16Text(text)
+    if len(sent) > _MOST_UNITS:
+        raise RefusedLoginError(LOGIN_TOO_LONG(setting=setting, what=what, most=_MOST_UNITS))
+    return sent
+
+
 def _cut(text: str) -> _Utf16Text:
     """Cut a text to what LOGIN7 has room for."""
     units = text.encode("utf-16-le", "surrogatepass")[: 2 * _MOST_UNITS]
@@ -195,17 +211,17 @@ def _cut(text: str) -> _Utf16Text:
 
 
 def _try(
-    where: ServerLogin, login: _Login, port: int, check: CertificateCheck
+    where: ServerLogin, login: _Login, address: tuple[str, int], check: CertificateCheck
 ) -> tuple[Mapping[str, Any] | None, TdsTransport, int]:
     """Log in to one server; it may name another one instead."""
     try:
         login.tls_ctx = check.context()
     except SSL.Error:
         raise RefusedLoginError(FILE_UNUSABLE(file=where.authorities)) from None
-    wire = socket.create_connection((login.server_name, port), where.login_s)
+    wire = socket.create_connection(address, where.login_s)
     try:
         _keep_alive(wire)
-        outer = strict_stream(wire, login.tls_ctx, login.server_name) if login.strict else wire
+        outer = strict_stream(wire, login.tls_ctx, address[0]) if login.strict else wire
         tds = _TdsSocket(sock=outer, login=login, autocommit=True)
         known = tds.main_session._SERVER_TO_CLIENT_MAPPING  # noqa: SLF001 - it has no name for TDS 8
         tds.main_session._SERVER_TO_CLIENT_MAPPING = {**known, _TDS_8: tds_base.TDS74}  # noqa: SLF001

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier
-from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING
+from wrackline.producers.sources.sqlserver.connect.server_errors import DATABASE_MISSING, in_database
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.redaction import Redactor, Secret
@@ -102,7 +102,7 @@ def connect(where: ServerLogin, *, database: str = MASTER, intent_read_only: boo
         made = _logged_in(where, database, reads_only=intent_read_only)
     except OperatorNeeded as error:
         final = database == MASTER or intent_read_only or where.token_file is not None
-        if final or error.code != OBJECT_MISSING.code:
+        if final or error.code != DATABASE_MISSING.code:
             raise
         return _entered(where, database, error)
     try:
@@ -124,6 +124,9 @@ def _entered(where: ServerLogin, database: str, refusal: WracklineError) -> TdsS
         if edition != _NO_USE:
             made.execute(f"{_FIRST} USE {identifier(database)};", _DOING)
             return made
+    except WracklineError as error:
+        made.close()
+        raise in_database(error, identifier(database), identifier(where.account)) from None
     except BaseException:
         made.close()
         raise

@@ -172,7 +172,7 @@ def test_the_seventh_place_can_be_had_as_text() -> None:
         (40613, Transient, "database_unready"),
         (927, Transient, "database_unready"),
         (208, OperatorNeeded, "object_missing"),
-        (4060, OperatorNeeded, "object_missing"),
+        (4060, OperatorNeeded, "database_missing"),
         (916, OperatorNeeded, "user_missing"),
         (229, OperatorNeeded, "right_missing"),
         (18456, OperatorNeeded, "login_refused"),
@@ -189,7 +189,14 @@ def test_an_error_of_the_server_has_somebody_who_acts(
 ) -> None:
     error = explain(number, "Conversion failed when converting 'secret'\n", "read a chunk")
     assert (type(error), error.code) == (kind, f"sqlserver.{code}")
-    shown = {"object_missing", "user_missing", "right_missing", "database_unready", "address_refused"}
+    shown = {
+        "object_missing",
+        "database_missing",
+        "user_missing",
+        "right_missing",
+        "database_unready",
+        "address_refused",
+    }
     assert ("secret" in str(error)) == (code in shown or not number)
 
 

@@ -147,7 +147,7 @@ def test_a_server_that_repeats_the_token_is_not_quoted(
 
     monkeypatch.setattr("wrackline.control.local.sqlserver_standin.front.connection.user_of", refuse)
     error = without_token(refused(where, database="shop"))
-    assert (error.code, "***" in error.sentence) == ("sqlserver.object_missing", True)
+    assert (error.code, "***" in error.sentence) == ("sqlserver.database_missing", True)
 
 
 @pytest.mark.parametrize("more", [{"encrypt": "false"}, {"trusts_any": True}])

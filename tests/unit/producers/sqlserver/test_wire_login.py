@@ -115,7 +115,10 @@ def test_azure_s_database_is_entered_by_the_login(model: ModelServer) -> None:
 
 @pytest.mark.parametrize(
     ("state", "code", "kind"),
-    [("OFFLINE", "sqlserver.database_unready", Transient), ("", "sqlserver.object_missing", OperatorNeeded)],
+    [
+        ("OFFLINE", "sqlserver.database_unready", Transient),
+        ("", "sqlserver.database_missing", OperatorNeeded),
+    ],
 )
 def test_a_database_that_can_t_be_entered_says_why(
     model: ModelServer, state: str, code: str, kind: type[WracklineError]
@@ -187,7 +190,7 @@ def test_a_user_that_exists_in_its_database_only_is_let_in_there(
         model.databases["shop"].state = "RESTORING"
         with pytest.raises(OperatorNeeded) as caught:
             SqlServerConnector(read_settings(given_of(server.port, "shop")), "shop").connect()
-        assert caught.value.code == "sqlserver.object_missing", "nobody else can say more"
+        assert caught.value.code == "sqlserver.database_missing", "nobody else can say more"
 
 
 def test_who_only_reads_is_sent_to_the_secondary(model: ModelServer) -> None:
@@ -423,3 +426,40 @@ def test_a_certificate_names_a_host(listed: str, host: str, same: bool) -> None:
 
 def test_the_common_name_is_no_name() -> None:
     assert not names(issue("sql.example").certificate, "sql.example")
+
+
+@pytest.mark.parametrize("setting", ["database.user", "database.password"])
+def test_a_login_that_is_longer_than_its_field_is_refused_by_its_setting(
+    model: ModelServer, setting: str
+) -> None:
+    """A character beyond the BMP counts twice, as in LOGIN7."""
+    for text, fits in (("n" * 128, True), ("n" * 129, False), ("😀" * 64, True), ("😀" * 65, False)):
+        with SqlServerStandin(model) as server:
+            where = login(server.port)
+            is_user = setting == "database.user"
+            where = replace(where, user=text) if is_user else replace(where, password=Secret(text))
+            error = refused(where, database="shop")
+        assert error.code == ("sqlserver.login_refused" if fits else "sqlserver.login_too_long")
+        assert fits or error.sentence.startswith(f"{setting} is longer than the 128 characters")
+        assert text not in str(error)
+
+
+def test_a_host_s_name_may_be_longer_than_its_field(
+    model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dial = socket.create_connection
+    host = ".".join(["a" * 60] * 4)
+    monkeypatch.setattr(socket, "create_connection", lambda to, *more: dial(("127.0.0.1", to[1]), *more))
+    with SqlServerStandin(model) as server:
+        session = connect(replace(login(server.port), host=host), database="shop")
+        assert session.values(NAME) == [("shop",)]
+        session.close()
+
+
+def test_a_login_without_a_user_in_a_database_gets_the_statement_that_makes_one(model: ModelServer) -> None:
+    model.create_login("reader", PASSWORD)
+    model.administrators.clear()
+    with SqlServerStandin(model) as server:
+        error = refused(login(server.port), database="shop")
+    assert error.code == "sqlserver.user_missing"
+    assert "USE [shop]; CREATE USER [reader] FOR LOGIN [reader];" in error.hint
