@@ -70,9 +70,10 @@ class SqlServerConnector:
         """Our login, as the server knows it."""
         return self._login.account
 
-    def connect(self) -> TdsSession:
-        """Open a session with our options."""
-        made = connect(self._login, database=self.database, intent_read_only=self.reads_only)
+    def connect(self, silence_s: float | None = None) -> TdsSession:
+        """Open a session with our options; the server may be silent for so long, or as the settings say."""
+        login = self._login if silence_s is None else replace(self._login, silence_s=silence_s)
+        made = connect(login, database=self.database, intent_read_only=self.reads_only)
         try:
             made.execute(SESSION, "take a session's settings")
         except BaseException:
