@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 import pytest
 
-from tests.fixtures.sqlserver_world import SqlServerWorld
-from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
+from tests.fixtures.sqlserver_world import USER, SqlServerWorld
+from wrackline.control.local.sqlserver_standin.model.database import Grant, ModelDatabase
 from wrackline.control.local.sqlserver_standin.model.server import AZURE
 from wrackline.control.local.sqlserver_standin.tsql.session import SqlSession
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
@@ -253,14 +253,15 @@ def test_the_ends_of_all_logs_are_asked_for_in_one_round_trip(make: Make, statem
     assert world.source.log_states() == dict.fromkeys(world.source.partitions())
 
 
+@pytest.mark.parametrize("state", ["RESTORING", "OFFLINE", "RECOVERING", "SUSPECT"])
 def test_the_end_of_a_database_that_is_away_is_left_out_for_a_while(
-    make: Make, monkeypatch: pytest.MonkeyPatch
+    make: Make, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     monkeypatch.setattr(shared_question, "AGAIN_S", 0.2)
     world = make(3)
     down, *up = world.source.partitions()
     assert isinstance(world.source, LogSurvey)
-    world.database(down).state = "RESTORING"
+    world.database(down).state = state
     assert world.source.log_ends().keys() == set(up)
     assert world.source.log_ends().keys() == set(up), "and the others are asked for together"
     world.database(down).state = "ONLINE"
@@ -288,6 +289,22 @@ def test_a_database_that_hangs_costs_the_ends_of_the_other_logs_one_silence_in_a
     hangs.clear()
     threading.Event().wait(2)
     assert world.source.log_ends().keys() == set(every)
+
+
+@pytest.mark.parametrize("why", ["dropped", "without a user"])
+def test_the_ends_of_logs_do_without_a_database_that_nobody_lets_us_enter(make: Make, why: str) -> None:
+    world = make(3)
+    _, *up = world.source.partitions()
+    if why == "dropped":
+        world.model.drop_database("shop0")
+    else:
+        world.model.administrators.clear()
+        world.model.viewers.add(USER)
+        for partition in up:
+            world.model.grant(USER, partition.database, Grant(owner=True))
+    assert isinstance(world.source, LogSurvey)
+    assert [world.source.log_ends().keys() for _ in range(2)] == [set(up)] * 2
+    assert world.source.surveys
 
 
 def test_the_connection_that_asks_where_logs_end_stays_in_none_of_the_databases(
