@@ -139,11 +139,16 @@ TESTS: dict[str, tuple[str, ...]] = {
     **{f"producers/sources/sqlserver/rows/{name}.py": _SQLSERVER_ROWS for name in _CELLS},
     "producers/sources/sqlserver/log/lsn.py": (f"{_SQLSERVER}test_position.py",),
     "producers/sources/sqlserver/log/page_merger.py": (f"{_SQLSERVER}test_page_merger.py",),
-    "producers/sources/sqlserver/log/position.py": (f"{_SQLSERVER}test_position.py",),
+    "producers/sources/sqlserver/log/position.py": (
+        f"{_SQLSERVER}test_position.py",
+        f"{_SQLSERVER}test_continuity.py",
+    ),
+    "producers/sources/sqlserver/poll/capture_watch.py": (f"{_SQLSERVER}test_capture_watch.py",),
+    "producers/sources/sqlserver/session/shared_question.py": (f"{_SQLSERVER}test_shared_question.py",),
     "producers/sources/sqlserver/log/range_audit.py": (f"{_SQLSERVER}test_range_audit.py",),
     **{
         f"producers/sources/sqlserver/follow/{name}.py": (f"{_SQLSERVER}test_{name}.py",)
-        for name in ("handover", "continuity", "instance_tracker")
+        for name in ("handover", "continuity")
     },
     "schemas/pipelines/deal.py": ("tests/unit/test_deal.py", f"{_UNIT}test_takeover.py"),
     "producers/task/lanes.py": _LANES,

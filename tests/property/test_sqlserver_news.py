@@ -20,6 +20,7 @@ from wrackline.producers.sources.sqlserver.connect.server_errors import explain
 from wrackline.producers.sources.sqlserver.database import SqlServerDatabase
 from wrackline.producers.sources.sqlserver.poll import news_watch
 from wrackline.producers.sources.sqlserver.session import shared_question
+from wrackline.producers.sources.sqlserver.session.server import ask_values
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
 from wrackline.schemas.tables.table import SourcePartition
 from wrackline.testing.sources.log_suite import row
@@ -28,6 +29,7 @@ from wrackline.testing.sources.reading import events, open_stream, read
 MANY = 12
 NEWS, POLL = "READPAST", "cdc.ddl_history"  # what only these statements have
 END = "SAVE TRANSACTION"
+ASKS = "wrackline.producers.sources.sqlserver.poll.news_watch.ask_values"
 Make = Callable[..., SqlServerWorld]
 
 
@@ -176,7 +178,7 @@ def test_a_lost_connection_for_news_costs_nothing_but_polls(
         session.close()
         raise explain(0, "", "show which databases have news")
 
-    monkeypatch.setattr(news_watch, "ask_values", lost)
+    monkeypatch.setattr(ASKS, lost)
     rest(world, streams, 0.3)
     for number, partition in enumerate(world.source.partitions()):
         last = world.commit(partition, row("a", 1))
@@ -206,16 +208,15 @@ def test_a_login_that_is_refused_behind_a_lost_connection_is_not_repeated(
     world = make(2)
     streams = opened(world)
     rest(world, streams, 0.3)
-    ask = news_watch.ask_values
 
     def lost(session: TdsSession, _sql: str, _doing: str) -> Sequence[object]:
-        monkeypatch.setattr(news_watch, "ask_values", ask)
+        monkeypatch.setattr(ASKS, ask_values)
         session.close()
         raise explain(0, "", "show which databases have news")
 
     for _ in range(20):
         world.model.plan("SET LOCK_TIMEOUT 500", ServerError(916, "The server principal can't enter."))
-    monkeypatch.setattr(news_watch, "ask_values", lost)
+    monkeypatch.setattr(ASKS, lost)
     rest(world, streams, 1.0)
     assert sum("SET LOCK_TIMEOUT 500" in one for one in statements) == 2
     for number, partition in enumerate(world.source.partitions()):
