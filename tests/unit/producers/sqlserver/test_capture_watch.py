@@ -91,18 +91,18 @@ def test_silence_is_a_notice_once_it_lasts_too_long_and_again_each_minute(
 ) -> None:
     told: list[WracklineError] = []
     made = watch(None, told, beat_s)
-    made.heard(0.0)
-    made.look(patience - 1)
+    made.heard(7.0)
+    made.look(7.0 + patience - 1)
     assert told == []
-    made.look(patience - 1 + LOOK_S)
+    made.look(7.0 + patience - 1 + LOOK_S)
     [notice] = told
     assert notice.code == CAPTURE_SILENT.code
     assert f"shop has reported nothing for {int(patience - 1 + LOOK_S)} s, although {why}" in notice.sentence
     assert "[shop].sys.sp_cdc_start_job" in str(notice.hint)
     for later in (15.0, 30.0, 45.0):
-        made.look(patience - 1 + LOOK_S + later)
+        made.look(7.0 + patience - 1 + LOOK_S + later)
     assert len(told) == 1
-    made.look(patience - 1 + LOOK_S + 60.0)
+    made.look(7.0 + patience - 1 + LOOK_S + 60.0)
     assert len(told) == 2
     made.heard(1e6)
     made.look(1e6 + LOOK_S)
