@@ -128,6 +128,12 @@ def test_the_number_of_an_event_is_saved_inside_a_commit_alone() -> None:
     assert position_of(SqlServerPosition(1, lsn(7)).saved()).serial == 0
 
 
+def test_an_identity_is_a_group_s_a_database_s_or_only_names() -> None:
+    """Of different kinds the parts can't be compared."""
+    parts = [("group", "", "s/shop"), ("family", "fork", "s/shop"), ("s/shop", "2026-01-01", "s/shop")]
+    assert [DatabaseIdentity(*one).kind for one in parts] == ["group", "database", "names"]
+
+
 def test_before_all_commits_is_a_place_but_not_one_inside_a_commit() -> None:
     start = SqlServerPosition(1, ZERO)
     assert position_of(start.saved()) == start
