@@ -70,6 +70,11 @@ class LogEnding(Protocol):
 class LogSurvey(Protocol):
     """A source of several logs, one of whose answers is about all of them; it may be left out."""
 
+    @property
+    def surveys(self) -> bool:
+        """Whether that is so now; else each log is asked about by itself."""
+        ...
+
     def log_ends(self) -> Mapping[SourcePartition, Mark]:
         """Mark the end of each log, as `log_end` does."""
         ...

@@ -51,13 +51,13 @@ def poll_logs(
 ) -> Iterator[None]:
     """Look until the block is left; what a source does not offer is skipped."""
     stopping, looks = Event(), _LogLooks(source, watcher, now_ms)
-    one_answer = isinstance(source, LogSurvey) and len(source.partitions()) > 1
-    subjects: Sequence[Subject] = (_ALL,) if one_answer else source.partitions()
+    partitions: Sequence[Subject] = source.partitions()
     crew = Crew(looks.look, "log watch")
 
     def run() -> None:
         while True:
-            for subject in subjects:
+            one_answer = len(partitions) > 1 and isinstance(source, LogSurvey) and source.surveys
+            for subject in (_ALL,) if one_answer else partitions:
                 crew.begin(subject)
             if stopping.wait(every):
                 return

@@ -16,7 +16,7 @@ K = TypeVar("K", bound=Hashable)
 
 LOOK: Final = 0.1  # seconds between two looks at a wish to stop
 _AT_ONCE: Final = 8  # calls about several databases
-_SILENCE_S: Final = 3.0  # without any answer, after which the rest is not waited for
+_SILENCE_S: Final = 3.0  # without an answer, after which nothing waits for it
 
 
 def start_call(call: Callable[[], T], name: str) -> Future[T]:
@@ -47,23 +47,28 @@ def wait_for_call(future: Future[T], stopping: Event, patience: float) -> bool:
 
 
 class Crew(Generic[K]):
-    """A few threads that make the same call about one of several things each; one thread begins calls."""
+    """A few threads that make the same call about one of several things each; one thread begins calls.
+
+    A call that has lasted for a while waits for something, and is not one of the few any more: however many
+    databases hang, the others are asked.
+    """
 
     def __init__(self, call: Callable[[K], None], name: str) -> None:
         self._call, self._name = call, name
         self._wanted: SimpleQueue[K | None] = SimpleQueue()
-        self._under_way: set[K] = set()
+        self._under_way: dict[K, float | None] = {}  # since when; None: it waits for a thread
         self._threads: list[Thread] = []
 
     def begin(self, about: K) -> None:
         """Have the call made soon, unless the one before about the same thing has not ended."""
-        if about in self._under_way:
-            return
-        self._under_way.add(about)
-        if len(self._threads) < min(len(self._under_way), _AT_ONCE):
+        if about not in self._under_way:
+            self._under_way[about] = None
+            self._wanted.put(about)
+        begun, late = [*self._under_way.values()], monotonic() - _SILENCE_S
+        slow = sum(since is not None and since < late for since in begun)
+        if len(self._threads) < min(len(begun), _AT_ONCE + slow):
             self._threads.append(Thread(target=self._serve, name=self._name, daemon=True))
             self._threads[-1].start()
-        self._wanted.put(about)
 
     def close(self, patience: float) -> None:
         """Let the threads end, and wait for them at most so many seconds."""
@@ -75,10 +80,11 @@ class Crew(Generic[K]):
 
     def _serve(self) -> None:
         while (about := self._wanted.get()) is not None:
+            self._under_way[about] = monotonic()
             try:
                 self._call(about)
             finally:
-                self._under_way.discard(about)
+                del self._under_way[about]
 
 
 def ask_each(ask: Callable[[K], T], things: Sequence[K], name: str) -> Mapping[K, Future[T]]:

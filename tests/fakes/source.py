@@ -252,6 +252,10 @@ class FakeSource:
     def log_end(self, partition: SourcePartition) -> Mark:
         return FenceMark("end", self._databases[partition].end)
 
+    @property
+    def surveys(self) -> bool:
+        return True
+
     def log_ends(self) -> Mapping[SourcePartition, Mark]:
         return {partition: self.log_end(partition) for partition in self._databases}
 

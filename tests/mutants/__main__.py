@@ -52,11 +52,8 @@ def attempt(module: str, sample: int | None, seed: int, out: Path) -> int:
     """Try mutants of one module in this process, which imports what it tests as plain Python."""
     prefer_source()
     trial = Trial(imported_from(module), chosen(module, sample, seed)[0], out)
-    return int(
-        pytest.main(
-            ["-q", "-n", "0", "-p", "no:cacheprovider", "--timeout=0", *TESTS[module]], plugins=[trial]
-        )
-    )
+    alone = ["-q", "-n", "0", "-p", "no:cacheprovider", "--timeout=0"]
+    return int(pytest.main([*alone, "--full", *TESTS[module]], plugins=[trial]))
 
 
 def judge(module: str, answers: dict[str, str], *, whole: bool) -> list[str]:

@@ -29,6 +29,7 @@ EVERYWHERE: Place = ("", 0)  # as a call: of tests that call everything, and wou
 FIRST_RUN = 600.0  # seconds for all tests twice
 PATIENCE = 20.0  # seconds for a test that waits for what never comes
 _SETTINGS = "_hypothesis_internal_use_settings"  # where a property's function has its own
+NOT_PLANTED = 3  # the exit code of a child that found no function for its fault
 EXAMPLES = 60  # of a property
 
 
@@ -130,12 +131,7 @@ class Trial:
             return "no test calls it"
 
         def run() -> bool:
-            code = code_of(mutant.tree(), self._file)[place]
-            for one in gc.get_objects():
-                if isinstance(one, FunctionType) and one.__code__.co_filename == self._file:
-                    was = one.__code__
-                    if (was.co_qualname, was.co_firstlineno) == place:
-                        one.__code__ = code
+            plant(code_of(mutant.tree(), self._file)[place], self._file)
             for item, following in pairs(session, tests):
                 signal.setitimer(signal.ITIMER_PROF, 1 + 4 * names[item.nodeid])  # of the processor; it kills
                 signal.setitimer(signal.ITIMER_REAL, PATIENCE + 20 * names[item.nodeid])  # it kills too
@@ -147,8 +143,23 @@ class Trial:
         return forked(run, PATIENCE + 20 * sum(names.values()))
 
 
+def plant(code: CodeType, file: str) -> None:
+    """Replace the code of a function, wherever it was imported; raise if no object has it."""
+    gc.unfreeze()  # what is frozen is not among the objects
+    found = False
+    for one in gc.get_objects():
+        if isinstance(one, FunctionType) and one.__code__.co_filename == file:
+            was = one.__code__
+            if (was.co_qualname, was.co_firstlineno) == (code.co_qualname, code.co_firstlineno):
+                one.__code__ = code
+                found = True
+    if not found:
+        raise LookupError(code.co_qualname)
+
+
 def forget_answers(file: str) -> None:
     """Empty the caches of a module's functions, so that the calls of them are counted."""
+    gc.unfreeze()
     for one in gc.get_objects():
         function = one.__wrapped__ if isinstance(one, _lru_cache_wrapper) else None
         if isinstance(function, FunctionType) and function.__code__.co_filename == file:
@@ -171,13 +182,16 @@ def forked(run: Callable[[], bool], patience: float) -> str:
         try:
             with shared.of_a_fork():
                 os._exit(1 if run() else 0)
+        except LookupError:
+            os._exit(NOT_PLANTED)
         except BaseException:  # noqa: BLE001 - whatever it is, the fault was seen
             os._exit(1)
     until = time.monotonic() + patience
     while time.monotonic() < until:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            return "survived" if status == 0 else "killed"
+            answers = {0: "survived", NOT_PLANTED: "not planted"}
+            return answers.get(os.waitstatus_to_exitcode(status), "killed")
         time.sleep(0.005)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)

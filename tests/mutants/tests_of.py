@@ -101,6 +101,10 @@ _SQLSERVER_ROWS = (
     "tests/unit/test_fuzz_corpus.py::test_what_was_kept_holds[sqlserver-rows]",
 )
 _CELLS = ("packed_row", "rows", "before_images")
+_SQLSERVER = f"{_UNIT}sqlserver/"
+_LANES = tuple(
+    f"{_UNIT}test_{name}.py" for name in ("lanes", "lanes_apart", "lanes_sessions", "one_that_hangs")
+)
 
 TESTS: dict[str, tuple[str, ...]] = {
     "consumers/contract/plan.py": _PLANS,
@@ -133,6 +137,22 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{_BROKER}test_security.py::test_a_refusal_while_it_runs_is_reported_and_not_tried_forever",
     ),
     **{f"producers/sources/sqlserver/rows/{name}.py": _SQLSERVER_ROWS for name in _CELLS},
+    "producers/sources/sqlserver/log/lsn.py": (f"{_SQLSERVER}test_position.py",),
+    "producers/sources/sqlserver/log/page_merger.py": (f"{_SQLSERVER}test_page_merger.py",),
+    "producers/sources/sqlserver/log/position.py": (
+        f"{_SQLSERVER}test_position.py",
+        f"{_SQLSERVER}test_continuity.py",
+    ),
+    "producers/sources/sqlserver/poll/capture_watch.py": (f"{_SQLSERVER}test_capture_watch.py",),
+    "producers/sources/sqlserver/session/shared_question.py": (f"{_SQLSERVER}test_shared_question.py",),
+    "producers/sources/sqlserver/log/range_audit.py": (f"{_SQLSERVER}test_range_audit.py",),
+    **{
+        f"producers/sources/sqlserver/follow/{name}.py": (f"{_SQLSERVER}test_{name}.py",)
+        for name in ("handover", "continuity")
+    },
+    "schemas/pipelines/deal.py": ("tests/unit/test_deal.py", f"{_UNIT}test_takeover.py"),
+    "producers/task/lanes.py": _LANES,
+    "producers/task/lane_wait.py": (f"{_UNIT}test_lane_wait.py",),
     "producers/kafka/neighbours.py": (f"{_UNIT}test_neighbours.py",),
     "producers/kafka/ownership.py": (f"{_BROKER}test_ownership.py", f"{_BROKER}test_deals.py"),
     "producers/kafka/takeover.py": (f"{_UNIT}test_takeover.py", "tests/simulation/test_deals.py"),

@@ -1,26 +1,35 @@
 """Many databases of one SQL Server that are quiet: one round trip a poll, and not one a database."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import pytest
 
-from tests.fixtures.sqlserver_world import SqlServerWorld
-from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
+from tests.fixtures.sqlserver_world import USER, SqlServerWorld
+from wrackline.control.local.sqlserver_standin.model.database import Grant, ModelDatabase
 from wrackline.control.local.sqlserver_standin.model.server import AZURE
 from wrackline.control.local.sqlserver_standin.tsql.session import SqlSession
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
-from wrackline.producers.contract.optional_parts import LogSurvey
+from wrackline.producers.contract.optional_parts import LogState, LogSurvey
+from wrackline.producers.contract.row_chunks import Mark
 from wrackline.producers.contract.source_plugin import LogStream, MarkKind
-from wrackline.producers.sources.sqlserver.chunks import log_end_survey
+from wrackline.producers.contract.steps import Position
+from wrackline.producers.observe.log_lag_poller import poll_logs
+from wrackline.producers.sources.sqlserver.chunks.marks import SqlServerFence
 from wrackline.producers.sources.sqlserver.connect.server_errors import explain
+from wrackline.producers.sources.sqlserver.database import SqlServerDatabase
 from wrackline.producers.sources.sqlserver.poll import news_watch
+from wrackline.producers.sources.sqlserver.session import shared_question
+from wrackline.producers.sources.sqlserver.session.server import ask_values
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
+from wrackline.schemas.tables.table import SourcePartition
 from wrackline.testing.sources.log_suite import row
 from wrackline.testing.sources.reading import events, open_stream, read
 
 MANY = 12
 NEWS, POLL = "READPAST", "cdc.ddl_history"  # what only these statements have
+END = "SAVE TRANSACTION"
+ASKS = "wrackline.producers.sources.sqlserver.poll.news_watch.ask_values"
 Make = Callable[..., SqlServerWorld]
 
 
@@ -54,6 +63,24 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(SqlSession, "run", seen)
     return asked
+
+
+@pytest.fixture
+def hangs(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[tuple[str, str]]]:
+    """A statement that has two such words is not answered, until the last test step is over."""
+    words: set[tuple[str, str]] = set()
+    over = threading.Event()
+    run = SqlSession.run
+
+    def waits(session: SqlSession, sql: str, *args: object) -> object:
+        while any(one in sql and other in sql for one, other in words) and not over.wait(0.01):
+            pass
+        return run(session, sql, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SqlSession, "run", waits)
+    monkeypatch.setattr(shared_question, "SILENCE_S", 0.3)
+    yield words
+    over.set()
 
 
 def opened(world: SqlServerWorld) -> Sequence[LogStream]:
@@ -94,7 +121,7 @@ def test_a_database_that_is_away_is_polled_by_itself_and_the_others_rest(
     make: Make, monkeypatch: pytest.MonkeyPatch, statements: list[str]
 ) -> None:
     monkeypatch.setattr(news_watch, "REST_S", 60.0)
-    monkeypatch.setattr(news_watch, "AGAIN_S", 0.3)
+    monkeypatch.setattr(shared_question, "AGAIN_S", 0.3)
     world = make(3)
     down, *up = world.source.partitions()
     streams = opened(world)
@@ -116,20 +143,42 @@ def test_a_database_that_is_away_is_polled_by_itself_and_the_others_rest(
     assert events(world, read(world, streams[0], last))
 
 
+def test_a_database_that_hangs_when_it_is_asked_for_news_does_not_keep_the_others_waiting(
+    make: Make, monkeypatch: pytest.MonkeyPatch, hangs: set[tuple[str, str]], statements: list[str]
+) -> None:
+    monkeypatch.setattr(news_watch, "REST_S", 60.0)
+    world = make(3)
+    _, *up = world.source.partitions()
+    streams = opened(world)
+    rest(world, streams, 0.3)
+    hangs.add(("[shop0]", NEWS))
+    rest(world, streams, 1.0)
+    for number, partition in enumerate(up, 1):
+        last = world.commit(partition, row("a", number))
+        began = world.now()
+        assert [one.key for one in events(world, read(world, streams[number], last))] == [("a", number)]
+        assert world.now() - began < 5, "REST_S is not waited for"
+    rest(world, streams, 1.0)
+    del statements[:]
+    rest(world, streams, 0.5)
+    polls = [sum(f"[{one.database}]" in sql and POLL in sql for sql in statements) for one in up]
+    assert polls == [0, 0], "the others rest again"
+
+
 def test_a_lost_connection_for_news_costs_nothing_but_polls(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(news_watch, "REST_S", 60.0)
-    monkeypatch.setattr(news_watch, "AGAIN_S", 60.0)
+    monkeypatch.setattr(shared_question, "AGAIN_S", 60.0)
     world = make(2)
     streams = opened(world)
     rest(world, streams, 0.3)
 
-    def lost(session: TdsSession, _names: Sequence[str]) -> Mapping[str, object]:
+    def lost(session: TdsSession, _sql: str, _doing: str) -> Sequence[object]:
         session.close()
         raise explain(0, "", "show which databases have news")
 
-    monkeypatch.setattr(news_watch, "_newest", lost)
+    monkeypatch.setattr(ASKS, lost)
     rest(world, streams, 0.3)
     for number, partition in enumerate(world.source.partitions()):
         last = world.commit(partition, row("a", 1))
@@ -159,16 +208,15 @@ def test_a_login_that_is_refused_behind_a_lost_connection_is_not_repeated(
     world = make(2)
     streams = opened(world)
     rest(world, streams, 0.3)
-    ask = news_watch._newest
 
-    def lost(session: TdsSession, _names: Sequence[str]) -> Mapping[str, object]:
-        monkeypatch.setattr(news_watch, "_newest", ask)
+    def lost(session: TdsSession, _sql: str, _doing: str) -> Sequence[object]:
+        monkeypatch.setattr(ASKS, ask_values)
         session.close()
         raise explain(0, "", "show which databases have news")
 
     for _ in range(20):
         world.model.plan("SET LOCK_TIMEOUT 500", ServerError(916, "The server principal can't enter."))
-    monkeypatch.setattr(news_watch, "_newest", lost)
+    monkeypatch.setattr(ASKS, lost)
     rest(world, streams, 1.0)
     assert sum("SET LOCK_TIMEOUT 500" in one for one in statements) == 2
     for number, partition in enumerate(world.source.partitions()):
@@ -206,19 +254,93 @@ def test_the_ends_of_all_logs_are_asked_for_in_one_round_trip(make: Make, statem
     assert world.source.log_states() == dict.fromkeys(world.source.partitions())
 
 
+@pytest.mark.parametrize("state", ["RESTORING", "OFFLINE", "RECOVERING", "SUSPECT"])
 def test_the_end_of_a_database_that_is_away_is_left_out_for_a_while(
-    make: Make, monkeypatch: pytest.MonkeyPatch
+    make: Make, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
-    monkeypatch.setattr(log_end_survey, "AGAIN_S", 0.2)
+    monkeypatch.setattr(shared_question, "AGAIN_S", 0.2)
     world = make(3)
     down, *up = world.source.partitions()
     assert isinstance(world.source, LogSurvey)
-    world.database(down).state = "RESTORING"
+    world.database(down).state = state
     assert world.source.log_ends().keys() == set(up)
     assert world.source.log_ends().keys() == set(up), "and the others are asked for together"
     world.database(down).state = "ONLINE"
     threading.Event().wait(0.3)
     assert world.source.log_ends().keys() == {down, *up}
+
+
+def test_a_database_that_hangs_costs_the_ends_of_the_other_logs_one_silence_in_a_while(
+    make: Make, monkeypatch: pytest.MonkeyPatch, hangs: set[tuple[str, str]], statements: list[str]
+) -> None:
+    monkeypatch.setattr(shared_question, "AGAIN_S", 1.5)
+    world = make(5)
+    every = world.source.partitions()
+    up = {every[0], every[2], every[4]}
+    assert isinstance(world.source, LogSurvey)
+    assert world.source.log_ends().keys() == set(every)
+    hangs |= {("USE [shop1]", END), ("USE [shop3]", END)}
+    began = world.now()
+    found = [world.source.log_ends().keys() for _ in range(3)]
+    assert found == [{every[0]}, up - {every[4]}, up], "at most one by itself is waited for each time"
+    assert world.now() - began < 5
+    del statements[:]
+    assert world.source.log_ends().keys() == up
+    assert len(statements) == 1, "the others are asked together again"
+    hangs.clear()
+    threading.Event().wait(2)
+    assert world.source.log_ends().keys() == set(every)
+
+
+@pytest.mark.parametrize("why", ["dropped", "without a user"])
+def test_the_ends_of_logs_do_without_a_database_that_nobody_lets_us_enter(make: Make, why: str) -> None:
+    world = make(3)
+    _, *up = world.source.partitions()
+    if why == "dropped":
+        world.model.drop_database("shop0")
+    else:
+        world.model.administrators.clear()
+        world.model.viewers.add(USER)
+        for partition in up:
+            world.model.grant(USER, partition.database, Grant(owner=True))
+    assert isinstance(world.source, LogSurvey)
+    assert [world.source.log_ends().keys() for _ in range(2)] == [set(up)] * 2
+    assert world.source.surveys
+
+
+def test_the_connection_that_asks_where_logs_end_stays_in_none_of_the_databases(
+    make: Make, statements: list[str]
+) -> None:
+    world = make(2)
+    assert isinstance(world.source, LogSurvey)
+    world.source.log_ends()
+    assert [one.endswith("USE [master];") for one in statements if END in one] == [True]
+
+
+class Ends:
+    """Takes the ends of logs."""
+
+    def __init__(self) -> None:
+        self.seen: set[SourcePartition] = set()
+
+    def confirmed(self, partition: SourcePartition) -> Position | None:
+        del partition
+        return None
+
+    def log_state(self, partition: SourcePartition, log: LogState | None) -> None:
+        assert log is None, f"{partition} has no state"
+
+    def log_end(self, partition: SourcePartition, at_ms: int, end: Mark) -> None:
+        assert (at_ms, end.name) == (1, "end")
+        self.seen.add(partition)
+
+
+def watch_ends(world: SqlServerWorld, wanted: Collection[SourcePartition]) -> None:
+    ends, patience = Ends(), world.now() + 10
+    with poll_logs(world.source, ends, lambda: 1, every=0.05):
+        while ends.seen != set(wanted):
+            assert world.now() < patience, ends.seen
+            threading.Event().wait(0.01)
 
 
 @pytest.mark.parametrize("more", [{}, {"driver.applicationIntent": "ReadOnly"}])
@@ -227,11 +349,9 @@ def test_a_user_of_single_databases_asks_each_for_its_log_s_end(
 ) -> None:
     world = SqlServerWorld(2, MarkKind.FENCE, **more) if more else make(2)
     try:
-        assert isinstance(world.source, LogSurvey)
         if not more:
             world.model.plan("SET XACT_ABORT ON", ServerError(916, "The server principal can't enter."))
-        for _ in range(2):
-            assert world.source.log_ends().keys() == set(world.source.partitions())
+        watch_ends(world, world.source.partitions())
         assert not any("USE [shop1]; BEGIN" in one for one in statements), "a refusal is not repeated"
     finally:
         world.close()
@@ -242,7 +362,24 @@ def test_azure_whose_use_enters_no_other_database_is_asked_for_each_log_s_end(
 ) -> None:
     world = make(2)
     world.model.edition = AZURE
-    assert isinstance(world.source, LogSurvey)
-    for _ in range(2):
-        assert world.source.log_ends().keys() == set(world.source.partitions())
-    assert sum(one.startswith("USE [shop0]; BEGIN") for one in statements) == 2, "with the others, and alone"
+    watch_ends(world, world.source.partitions())
+    assert sum(one.startswith("USE [shop0]; BEGIN") for one in statements) == 1, "a refusal is not repeated"
+
+
+def test_a_database_of_azure_that_hangs_keeps_the_ends_of_the_others_from_nobody(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make(3)
+    world.model.edition = AZURE
+    down, *up = world.source.partitions()
+    watch_ends(world, [down, *up])
+    asked = threading.Event()
+    answer = SqlServerDatabase.log_end
+
+    def waits(database: SqlServerDatabase) -> SqlServerFence:
+        assert database.name != down.database or asked.wait(20)
+        return answer(database)
+
+    monkeypatch.setattr(SqlServerDatabase, "log_end", waits)
+    watch_ends(world, up)
+    asked.set()

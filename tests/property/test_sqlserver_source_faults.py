@@ -53,6 +53,23 @@ def make() -> Iterator[Make]:
         world.close()
 
 
+def test_a_database_that_is_named_twice_in_other_letters_is_read_once(make: Make) -> None:
+    """A server tells names apart as its collation does; most do not look at the case of letters."""
+    world = make(**{"database.names": "SHOP0,shop0"})
+    twin, real = world.source.partitions()
+    stream = open_stream(world, real)
+    assert [one.key for one in events(world, read(world, stream, world.commit(real, row("a", 1))))] == [
+        ("a", 1)
+    ]
+    with pytest.raises(OperatorNeeded, match=r"SHOP0 .* shop0") as caught:
+        open_stream(world, twin)
+    assert caught.value.code == "sqlserver.database_twice"
+    found = {one: [finding.id for finding in world.source.check(one, ())] for one in (twin, real)}
+    assert ["sqlserver.database_twice" in ids for ids in found.values()] == [True, False]
+    alone = make(**{"database.names": "SHOP0"})
+    assert open_stream(alone, alone.source.partitions()[0]), "it has one name, however that is written"
+
+
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_merger, "FIRST_ROWS", 3)

@@ -16,7 +16,7 @@ from wrackline.control.runtime.worker.pipeline_tasks import PipelineTasks, TaskP
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.producers.kafka.takeover import DEAL_DIFFERS
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.pipelines.deal import Deal, TaskShare, shares_of
+from wrackline.schemas.pipelines.deal import Deal, TaskShare, shares_of, whole_deal
 
 NAMES = st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=12, unique=True)
 
@@ -45,6 +45,23 @@ def test_a_database_is_one_task_s() -> None:
     ]
     assert Deal(1, (("a",),)).owns(0, "x"), "the only task has what is named no more, too"
     assert TaskShare(deal, 1).names == ("b",)
+
+
+def test_a_deal_is_known_again_by_a_digest_that_is_in_kafka() -> None:
+    """Tasks of two versions may meet: another digest would end them."""
+    assert Deal(1, (("a", "c"), ("b",))).digest == "3584e84d8608cb25"
+    assert Deal(1, (("a",), ("b", "c"))).digest != Deal(2, (("a", "c"), ("b",))).digest
+
+
+def test_one_task_has_all_databases_and_two_of_them_are_several() -> None:
+    whole = whole_deal(checked(SEVERAL).values, 7)
+    assert whole == Deal(7, (("a", "b", "c"),))
+    assert whole_deal(checked(GOOD).values, 7) == Deal(7, (("",),))
+    assert [Deal(1, shares).several for shares in ((("a",),), (("a", "b"),), (("a",), ("b",)))] == [
+        False,
+        True,
+        True,
+    ]
 
 
 def test_keys_of_tasks() -> None:

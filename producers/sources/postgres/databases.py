@@ -127,6 +127,11 @@ class PgDatabases:
         """Mark the end of what is written."""
         return self._of(partition).log_end(partition)
 
+    @property
+    def surveys(self) -> bool:
+        """Whether one answer is about all logs."""
+        return True
+
     def log_ends(self) -> Mapping[SourcePartition, PgFence]:
         """Mark the end of what is written: the server has one log for all of its databases."""
         partition, *_ = self._sources

@@ -312,6 +312,7 @@ class SqlServerDatabase:
         """Say which tables are read, from where, and on which server; or raise why that is not possible."""
         edition = edition_of(session)
         row = database_row(session, edition, self.name)
+        self._server.refuse_twin(row)
         refuse_uncaptured(row)
         look = self._catalogue_over(session).look()
         following = follow(look, reads)

@@ -5,7 +5,7 @@ In: the settings.  Out: a source.  Decides nothing: it passes each call to the d
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import Final
 
 from wrackline.producers.contract.assumptions import AssumptionReport
@@ -14,14 +14,16 @@ from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.kit.database_topics import shared_topics
+from wrackline.producers.sources.sqlserver.chunks import log_end_survey
 from wrackline.producers.sources.sqlserver.chunks.chunks import SqlServerReader
-from wrackline.producers.sources.sqlserver.chunks.log_end_survey import LogEndSurvey
 from wrackline.producers.sources.sqlserver.chunks.marks import SqlServerFence
 from wrackline.producers.sources.sqlserver.database import SqlServerDatabase
 from wrackline.producers.sources.sqlserver.poll.news_watch import NewsWatch
 from wrackline.producers.sources.sqlserver.session.server import SqlServerConnector
+from wrackline.producers.sources.sqlserver.session.shared_question import SharedQuestion
 from wrackline.producers.sources.sqlserver.stream import SqlServerStream
 from wrackline.producers.sources.sqlserver.trials import SqlServerTrials
+from wrackline.producers.sources.sqlserver.wire.login import MASTER
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.language.findings import ColumnSupport, Finding
 from wrackline.schemas.pipelines.publication_settings import naming_of
@@ -48,7 +50,6 @@ SAME_TOPICS = define(
 )
 _TASK_BYTES: Final = 64 << 20  # that were read ahead, of all databases of a task
 _DATABASE_BYTES: Final = 8 << 20
-_HOME: Final = "master"  # a database that is never away
 
 
 class SqlServerSource:
@@ -60,11 +61,11 @@ class SqlServerSource:
             raise SAME_TOPICS(why=why)
         own = [name for name in names if around.share is None or name in around.share]
         share = min(_DATABASE_BYTES, _TASK_BYTES // max(len(own), 1))
-        connector = SqlServerConnector(settings, _HOME)
+        connector = SqlServerConnector(settings, MASTER)
         self._news = NewsWatch(
             connector.connect, settings.integer("poll.interval.ms") / 1000, around.monotonic
         )
-        self._ends = LogEndSurvey(connector.connect, around.monotonic)
+        self._ends = SharedQuestion(connector.connect, log_end_survey.log_ends, around.monotonic)
         self._surveys = not connector.reads_only
         # who asks a secondary is routed by the database, so one connection may not be asked about all
         news = None if len(own) == 1 or connector.reads_only else self._news
@@ -142,24 +143,21 @@ class SqlServerSource:
         """Mark a place above all that is committed."""
         return self._of(partition).log_end()
 
+    @property
+    def surveys(self) -> bool:
+        """Whether one connection may enter all databases, as far as we know."""
+        return self._surveys
+
     def log_ends(self) -> Mapping[SourcePartition, SqlServerFence]:
-        """Mark the end of each log, in one round trip where one connection may enter all databases."""
-        if self._surveys:
-            try:
-                ends = self._ends.ends([one.database for one in self._databases])
-            except OperatorNeeded:
-                self._surveys = False  # Azure, or a user of one database: a refusal is a line in a log
-            else:
-                return {
-                    one: SqlServerFence("end", ends[one.database])
-                    for one in self._databases
-                    if one.database in ends
-                }
-        found: dict[SourcePartition, SqlServerFence] = {}
-        for partition, database in self._databases.items():
-            with suppress(WracklineError):
-                found[partition] = database.log_end()
-        return found
+        """Mark the end of each log, in one round trip."""
+        try:
+            ends = self._ends.answers([one.database for one in self._databases])
+        except OperatorNeeded:
+            self._surveys = False  # Azure, or a user of one database: a refusal is a line in a log
+            raise
+        return {
+            one: SqlServerFence("end", ends[one.database]) for one in self._databases if one.database in ends
+        }
 
     def log_states(self) -> Mapping[SourcePartition, None]:
         """Return nothing about each, as `log_state` does."""

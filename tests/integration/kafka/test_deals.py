@@ -91,3 +91,28 @@ def test_databases_move_exactly_once_whoever_is_killed_on_the_way(
         published = values(kafka.bootstrap, f"{topic_prefix}.{name}")
         assert published == [str(number) for number in range(len(published))], name
         assert published
+
+
+@pytest.mark.full  # the simulation of deals has the same moves
+def test_a_database_that_moves_twice_and_is_left_out_for_a_while_continues(
+    kafka: Broker, topic_prefix: str
+) -> None:
+    """T-E22."""
+    first, second, third = (Deal(one, shares_of(NAMES, tasks)) for one, tasks in ((1, 2), (2, 3), (3, 1)))
+    with running(kafka, topic_prefix, first) as before:
+        progress(before)
+        with running(kafka, topic_prefix, second) as between, running(kafka, topic_prefix, third) as after:
+            progress(after)  # nobody has waited for the deal between
+            until(lambda: all(one.ended for one in [*before, *between]), "the older tasks end by themselves")
+            assert [one.ended for one in after] == [""]
+    rest = Deal(4, shares_of([name for name in NAMES if name != "b"], 2))
+    with running(kafka, topic_prefix, rest) as without:
+        left = len(values(kafka.bootstrap, f"{topic_prefix}.b"))
+        progress(without)
+        assert len(values(kafka.bootstrap, f"{topic_prefix}.b")) == left
+    with running(kafka, topic_prefix, Deal(5, shares_of(NAMES, 4))) as again:
+        progress(again)
+        until(lambda: len(values(kafka.bootstrap, f"{topic_prefix}.b")) > left, "the database continues")
+    for name in NAMES:
+        published = values(kafka.bootstrap, f"{topic_prefix}.{name}")
+        assert published == [str(number) for number in range(len(published))], name

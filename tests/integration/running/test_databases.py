@@ -49,16 +49,20 @@ class TwoDatabases(World):
         else:
             self.beside = psycopg.connect(self.database.server.database_dsn(self.other), autocommit=True)
 
+    def drop(self) -> None:
+        """Drop the second database with its slot, whoever uses it."""
+        self.beside.close()
+        drop_slots(self.sql, self.other)
+        drop = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
+        self.sql.execute(drop.format(sql.Identifier(self.other)))
+
     def close(self) -> None:
         """Drop the second database with its slot."""
-        self.beside.close()
         for running in self.started:
             if running.process.poll() is None:
                 running.process.kill()
                 running.process.wait()
-        drop_slots(self.sql, self.other)
-        drop = sql.SQL("DROP DATABASE {} WITH (FORCE)")
-        self.sql.execute(drop.format(sql.Identifier(self.other)))
+        self.drop()
         super().close()
 
 
@@ -100,6 +104,30 @@ def test_databases_are_read_beside_each_other_and_one_that_is_closed_holds_up_no
     world.insert_beside(11, 11)
     wait_until(lambda: len(world.events(world.other_topic)) == 11)
     assert f"{world.other}: begins at " in again.output
+    assert again.stop() == Exit.OK
+
+
+@pytest.mark.full  # the test above has a database that fails
+@pytest.mark.parametrize("what", ["slot", "database"])
+def test_a_slot_or_a_database_that_is_dropped_holds_up_no_other(world: TwoDatabases, what: str) -> None:
+    running = world.run()
+    world.insert(1, 5)
+    world.insert_beside(1, 5)
+    assert len(world.arrived(5)) == 5
+    wait_until(lambda: len(world.events(world.other_topic)) == 5)
+    if what == "database":
+        world.drop()
+    else:
+        drop_slots(world.sql, world.other)
+    running.says(f"database {world.other} has failed; the others are read")
+    world.insert(6, 10)
+    assert len(world.arrived(10)) == 10
+    wait_until(lambda: "failed: " in world.command("status").stdout)
+    assert running.stop() == Exit.OK
+    assert len(world.events()) == 10
+    again = world.run(ready=f"database {world.other} has failed; the others are read")
+    world.insert(11, 11)
+    assert len(world.arrived(11)) == 11
     assert again.stop() == Exit.OK
 
 

@@ -1,6 +1,7 @@
 """One wait for all logs of a task: who has something is looked at, and who has nothing costs nothing."""
 
 import fcntl
+import os
 import resource
 import socket
 import threading
@@ -126,6 +127,22 @@ def test_a_quiet_lane_is_looked_at_now_and_then(waiting: Waiting) -> None:
     waiting.lanes[0].wire.ours.recv(1)
     assert waiting.pick() == ["a", "b", "c"]
     assert waiting.pick(0.0) == []
+
+
+def test_a_wait_ends_with_the_round_over_all_lanes(waiting: Waiting) -> None:
+    waiting.now = LOOK_S - SOON
+    begun = time.monotonic()
+    assert waiting.pick(LATE) == []
+    assert time.monotonic() - begun < LATE
+
+
+def test_a_wait_that_has_ended_has_no_open_files() -> None:
+    made = Waiting([])
+    made.pick(0.0)
+    number = made.wait._bell.fileno()
+    made.wait.close()
+    with pytest.raises(OSError, match="Bad file"):
+        os.fstat(number)
 
 
 def test_a_lane_that_reads_rows_is_looked_at_after_each_wait(waiting: Waiting) -> None:

@@ -1,9 +1,9 @@
-"""A database that does not answer keeps none of the others waiting: heartbeats, looks at logs, questions."""
+"""Databases that do not answer keep none of the others waiting: heartbeats, looks at logs, questions."""
 
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import cast
 
@@ -29,8 +29,8 @@ HANGS, *OTHERS = PARTITIONS = [SourcePartition("server", name) for name in ("a",
 class Server:
     """Databases, of which the first answers only when it may."""
 
-    def __init__(self) -> None:
-        self.answers = threading.Event()
+    def __init__(self, partitions: Sequence[SourcePartition] = PARTITIONS, hang: int = 1) -> None:
+        self.answers, self.all, self.hanging = threading.Event(), partitions, partitions[:hang]
         self.asked: Counter[SourcePartition] = Counter()
         self.at_once: Counter[SourcePartition] = Counter()
         self.most_at_once = 0
@@ -39,7 +39,7 @@ class Server:
         self.asked[partition] += 1
         self.at_once[partition] += 1
         self.most_at_once = max(self.most_at_once, self.at_once[partition])
-        if partition == HANGS:
+        if partition in self.hanging:
             assert self.answers.wait(20)
         self.at_once[partition] -= 1
 
@@ -50,7 +50,7 @@ class Server:
     # what a source is
 
     def partitions(self) -> list[SourcePartition]:
-        return PARTITIONS
+        return list(self.all)
 
     def beat(self, partition: SourcePartition) -> None:
         self.ask(partition)
@@ -75,7 +75,7 @@ class Watcher:
 def beats(server: Server) -> Iterator[None]:
     with run_heartbeats(
         cast("Source", server),
-        PARTITIONS,
+        server.all,
         lambda _: 0.0,
         0.001,
         clock=time.monotonic,
@@ -100,6 +100,21 @@ def test_the_others_are_asked_again_and_again(
         assert server.asked[HANGS] == 1
         server.answers.set()
     assert server.most_at_once == 1, "each is asked by one thread at a time"
+
+
+TWENTY = [SourcePartition("server", str(number)) for number in range(20)]
+
+
+@pytest.mark.parametrize("rounds", [beats, looks])
+def test_the_others_are_asked_though_more_hang_than_there_are_threads(
+    rounds: Callable[[Server], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "_SILENCE_S", 0.05)
+    server = Server(TWENTY, hang=19)
+    with rounds(server):
+        wait_for(lambda: server.asked[TWENTY[19]] >= 5)
+        assert max(server.asked[one] for one in server.hanging) == 1
+        server.answers.set()
 
 
 def test_answers_are_there_without_the_one_that_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,6 +116,7 @@ class Surveyed:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.surveys = True
 
     def partitions(self) -> list[SourcePartition]:
         return [SourcePartition("server", name) for name in "ab"]

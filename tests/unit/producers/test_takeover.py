@@ -14,10 +14,11 @@ from wrackline.producers.kafka.takeover import (
     HistoryStep,
     LookStep,
     Step,
+    by_database,
     fold_partitions,
     take_over,
 )
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.kafka.offsets_records import (
     DealRecord,
     Offset,
@@ -75,6 +76,60 @@ def test_what_is_of_an_earlier_deal_is_closed_first() -> None:
         *((LookStep, 1), (FenceStep, 1), (CommitStep, 1)),
         *((FenceStep, 0), (LookStep, 1), (CommitStep, 0)),
     ]
+
+
+def test_one_partition_of_our_deal_does_not_hide_an_earlier_one_behind_it() -> None:
+    asked = list(walk(0, [[], dealt(1, OURS), dealt(2, Deal(6, OURS.shares))]))
+    assert [one[0] for one in asked if isinstance(one, FenceStep)] == [2, 0]
+
+
+def test_a_partition_that_still_looks_open_behind_its_closing_is_waited_for() -> None:
+    steps = take_over(claimant(0), 2)
+    old = dealt(1, Deal(6, OURS.shares))
+    assert [next(steps), steps.send(old)] == [LookStep(1), FenceStep(1)]
+    assert isinstance(steps.send(old), CommitStep)
+    assert [steps.send([]), steps.send([])] == [FenceStep(0), LookStep(1)]
+    with pytest.raises(Transient) as told:
+        steps.send(old)
+    assert told.value.code == "offsets.deal_hidden"
+
+
+@pytest.mark.parametrize(
+    ("shares", "partitions"),
+    [(OURS.shares, [[], []]), ((NAMES,), [[], []]), ((NAMES,), [dealt(0, Deal(6, OURS.shares))])],
+)
+def test_a_partition_keeps_its_deal_where_several_are_or_were(
+    shares: tuple[tuple[str, ...], ...], partitions: list[list[OffsetsRecord]]
+) -> None:
+    who = Claimant("c", TaskShare(Deal(7, shares)), lambda one: begin_key(f"t-{one}"))
+    *_, last = walk_of(who, [*map(list, partitions)])
+    assert isinstance(last, CommitStep)
+    record = parse(RecordPlace("o", 0, 1), deal_key("c"), dict(last.changes or ())[deal_key("c")])
+    assert isinstance(record.value, DealRecord)
+    assert (record.value.number, record.value.digest, record.value.open) == (7, who.deal.digest, True)
+
+
+def test_a_partition_that_is_closed_says_so() -> None:
+    held = [[], dealt(1, Deal(6, OURS.shares))]
+    closing = next(one for one in walk(0, held) if isinstance(one, CommitStep))
+    record = parse(RecordPlace("o", 1, 1), deal_key("c"), dict(closing.changes or ())[deal_key("c")])
+    assert isinstance(record.value, DealRecord)
+    assert (record.value.number, record.value.open) == (7, False)
+
+
+def test_the_home_of_a_database_has_its_newest_record_not_its_oldest() -> None:
+    source = SourcePartition("s", "a")
+    table = table_key("c", source, TableId("a", "public", "t"))
+
+    def records(partition: int, position: int, state: int) -> list[OffsetsRecord]:
+        offset = encode(Offset(position, 1, canonical_json({"at": partition}), None, 1, 1))
+        kept = encode(SavedTableState(state, canonical_json({"at": partition})))
+        written = [(position_key("c", source), offset), (table, kept)]
+        return [parse(RecordPlace("o", partition, n), *one) for n, one in enumerate(written)]
+
+    home, left = records(0, 5, 3), records(1, 4, 4)
+    [found] = by_database("c", [*left, *home]).values()
+    assert found.partition == 0
 
 
 def test_one_task_of_one_partition_knows_no_deals() -> None:

@@ -24,8 +24,8 @@ from wrackline.producers.sources.sqlserver.log.change_rows import RowPlace, row_
 from wrackline.producers.sources.sqlserver.log.lsn import Lsn
 from wrackline.producers.sources.sqlserver.log.page_merger import PageRequest
 from wrackline.producers.sources.sqlserver.log.page_sql import ChangeTable
-from wrackline.producers.sources.sqlserver.poll import news_watch
 from wrackline.producers.sources.sqlserver.session import server as server_session
+from wrackline.producers.sources.sqlserver.session import shared_question
 from wrackline.producers.sources.sqlserver.wire import login
 from wrackline.schemas.events.projection import Plain, Projection
 from wrackline.schemas.kafka.signals import SignalRow
@@ -165,7 +165,7 @@ def server() -> Iterator[str]:
     yield server_session._EDITION
     yield f"{server_session._READS_VERSIONS} SET TRANSACTION ISOLATION LEVEL READ COMMITTED;"
     yield page_sql.SESSION
-    yield news_watch._LOCKS
+    yield shared_question._LOCKS
     yield page_sql.newest_commits(["shop"] * 60)
     yield page_sql.LOCK_TIMEOUT
     yield database_sql.databases_sql(["shop", "it's"])
@@ -269,9 +269,9 @@ WRITERS = {
     "log/page_sql.py:newest_commits",
     "log/page_sql.py:names_now",
     "log/page_sql.py:rows_of_range",
-    "poll/news_watch.py:_LOCKS",
     "session/server.py:_EDITION",
     "session/server.py:_READS_VERSIONS",
+    "session/shared_question.py:_LOCKS",
     "trials.py:_CLOCK",
     "trials.py:_LOCKS_SHORTLY",
     "trials.py:_RAISE",

@@ -133,6 +133,13 @@ def _server_findings(look: SqlServerLook) -> Iterator[Finding]:
     return check_server.server_findings(facts, look.server.database, look.server.user)
 
 
+def _name_findings(look: SqlServerLook) -> Iterator[Finding]:
+    try:
+        look.server.refuse_twin(look.row)
+    except WracklineError as error:
+        yield error_finding(error, impact="only the name that the server itself has is copied")
+
+
 def _database_findings(look: SqlServerLook) -> Iterator[Finding]:
     age = look.first(facts_sql.newest_age(None)) if look.row.captured else ()
     needed = _READS_VERSIONS if look.server.reads_versions else _KEYLESS if look.keyless else None
@@ -242,6 +249,7 @@ def _readable(look: SqlServerLook) -> bool:
 
 PROBES: Final[Sequence[Probe[SqlServerLook]]] = (
     Probe(_server_findings),
+    Probe(_name_findings),
     Probe(_database_findings),
     Probe(_right_findings, _captured),
     Probe(_absent_findings, _readable),

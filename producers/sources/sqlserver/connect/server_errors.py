@@ -4,7 +4,9 @@
 |---|---|---|
 | 1205, 1222 | a deadlock, a lock | we |
 | 3960, 3961 | a conflict of versions | we |
-| 922, 927, 942, 952, 954, 976, 978, 983, 40613 | the database starts, is restored or moves | we |
+| 921, 922, 926, 927, 942, 945, 952, 954 | the database starts, is restored or moves | we |
+| 976, 978, 983, 40613 | the same, of a group or on Azure | we |
+| 924 | one user alone may be in the database | we |
 | 208, 911, 4060, 22901, 22985 | a table, a database or a capture instance is missing | an operator |
 | 916 | the login has no user in the database | an operator |
 | 229, 230, 262, 297, 300, 15247 | a right is missing | an operator |
@@ -124,7 +126,7 @@ ONLY_READS = define(
     " primary",
 )
 
-_UNREADY: Final = frozenset({922, 927, 942, 952, 954, 976, 978, 983, 40613})
+_UNREADY: Final = frozenset({921, 922, 924, 926, 927, 942, 945, 952, 954, 976, 978, 983, 40613})
 _RIGHTS: Final = frozenset({229, 230, 262, 297, 300, 15247})
 _ADDRESSES: Final = frozenset({40615, 40914, 47073})
 _DATABASES: Final = frozenset({911, 4060})

@@ -162,11 +162,6 @@ class PageMerger:
         """Whether all commits are handed out."""
         return not self._commits
 
-    @property
-    def size(self) -> int:
-        """Count the bytes that wait."""
-        return sum(len(image) for feed in self._feeds.values() for _, _, image in feed.rows)
-
     def wanted(self) -> Sequence[PageRequest]:
         """Name the pages without which nothing more can go out."""
         more = [feed for feed in self._feeds.values() if feed.more]

@@ -4,8 +4,8 @@
 
 Only that there is news is asked here: rows and their proof come over the database's own connection.  Locked
 rows are left out, so no database waits for the capture job of another; such a commit is news once it is
-committed.  What can't be asked so, because it is away or our login may not, is polled by itself as if this
-were not there, and asked for again after a while.
+committed.  What can't be asked so, because it is away, hangs, or our login may not, is polled by itself as if
+this were not there, and asked for again after a while.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,27 +14,25 @@ from typing import Any, Final
 
 from wrackline.producers.sources.sqlserver.log import page_sql
 from wrackline.producers.sources.sqlserver.session.server import ask_values
+from wrackline.producers.sources.sqlserver.session.shared_question import AGAIN_S, SharedQuestion
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
 
 REST_S: Final = 5.0  # between two polls of a database without news: they also find changes of the catalogue
-AGAIN_S: Final = 30.0  # until a database that could not be asked is asked again
 _PATIENCE_S: Final = 5.0
 _UNASKED: Final = object()  # None: no commit was listed yet
-_LOCKS: Final = "SET LOCK_TIMEOUT 500;"  # a locked table of one database is not waited for
 
 
 class NewsWatch:
     """One thread and one connection for the databases of a task."""
 
     def __init__(
-        self, connect: Callable[[], TdsSession], interval_s: float, clock: Callable[[], float]
+        self, connect: Callable[[float], TdsSession], interval_s: float, clock: Callable[[], float]
     ) -> None:
         self._connect, self._interval, self._clock = connect, interval_s, clock
         self._lock = Condition()
         self._rings: dict[str, Callable[[], None]] = {}
         self._newest: Mapping[str, Any] = {}  # of those that answer
-        self._away: dict[str, float] = {}  # those that do not, and when they are asked again
         self._thread: Thread | None = None
         self._closed = False
 
@@ -67,36 +65,22 @@ class NewsWatch:
             thread.join(_PATIENCE_S)
 
     def _run(self) -> None:
-        session: TdsSession | None = None
+        question = SharedQuestion(self._connect, _newest, self._clock)
         try:
             while not self._is_over():
                 wait_s = self._interval
                 try:
-                    if session is None:
-                        session = self._connected()
-                    self._take(self._answers(session))
-                except WracklineError as error:
-                    if session is None and isinstance(error, OperatorNeeded):
-                        return  # each refusal is a line in the server's log, and may lock the account
-                    if session is not None and session.closed:
-                        session = None
+                    self._take(question.answers(self._followed()))
+                except OperatorNeeded:
+                    return  # each refusal is a line in the server's log, and may lock the account
+                except WracklineError:
                     self._take({})
                     wait_s = AGAIN_S
                 with self._lock:
                     self._lock.wait_for(lambda: self._closed or not self._rings, wait_s)
         finally:
             self._take({})
-            if session is not None:
-                session.close()
-
-    def _connected(self) -> TdsSession:
-        made = self._connect()
-        try:
-            made.execute(_LOCKS, "take a session's settings")
-        except BaseException:
-            made.close()
-            raise
-        return made
+            question.close()
 
     def _is_over(self) -> bool:
         with self._lock:
@@ -105,25 +89,9 @@ class NewsWatch:
                 self._thread = None
             return over
 
-    def _answers(self, session: TdsSession) -> Mapping[str, Any]:
-        """Ask all that are not known to be away; if one fails all, ask each, and note those that do."""
-        now = self._clock()
+    def _followed(self) -> Sequence[str]:
         with self._lock:
-            names = [name for name in self._rings if self._away.get(name, now) <= now]
-        try:
-            return _newest(session, names)
-        except WracklineError:
-            if session.closed:
-                raise
-        found: dict[str, Any] = {}
-        for name in names:
-            try:
-                found |= _newest(session, [name])
-            except WracklineError:
-                if session.closed:
-                    raise
-                self._away[name] = now + AGAIN_S
-        return found
+            return list(self._rings)
 
     def _take(self, newest: Mapping[str, Any]) -> None:
         """Ring for what has changed, and for what is not asked any more."""
@@ -158,7 +126,5 @@ class PaceByNews:
 
 
 def _newest(session: TdsSession, names: Sequence[str]) -> Mapping[str, Any]:
-    if not names:
-        return {}
     results = ask_values(session, page_sql.newest_commits(names), "show which databases have news")
     return {names[number]: lsn for rows in results for number, lsn in rows}

@@ -27,6 +27,12 @@ NOT_ENABLED = define(
     hint="as sysadmin: USE {quoted}; EXEC sys.sp_cdc_enable_db; on Amazon RDS: EXEC"
     " msdb.dbo.rds_cdc_enable_db N'{database}'; then see: wrackline check <pipeline.toml>",
 )
+DATABASE_TWICE = define(
+    "sqlserver.database_twice",
+    OperatorNeeded,
+    "database.names has {name} and another spelling of it, but both are the database {real}",
+    hint="name it once, as the server does: {real}",
+)
 
 AZURE_DATABASE: Final = 5
 AZURE: Final = frozenset({AZURE_DATABASE, 8})  # with Managed Instance: both are as new as can be, and say 12
@@ -62,6 +68,8 @@ class SqlServerConnector:
     def __init__(self, settings: Values, database: str) -> None:
         self.database = database
         self._login = ServerLogin.of_settings(settings)
+        names = settings.listed("database.names")
+        self._alike = sum(name.casefold() == database.casefold() for name in names) > 1
         self.reads_only = settings.text("driver.applicationIntent") == "ReadOnly"
         self.reads_versions = self.reads_only or settings.text("snapshot.isolation.mode") == "snapshot"
 
@@ -70,9 +78,15 @@ class SqlServerConnector:
         """Our login, as the server knows it."""
         return self._login.account
 
-    def connect(self) -> TdsSession:
-        """Open a session with our options."""
-        made = connect(self._login, database=self.database, intent_read_only=self.reads_only)
+    def refuse_twin(self, row: DatabaseRow) -> None:
+        """Raise if the server takes another name of the settings for the same database."""
+        if self._alike and row.name != self.database:
+            raise DATABASE_TWICE(name=self.database, real=row.name)
+
+    def connect(self, silence_s: float | None = None) -> TdsSession:
+        """Open a session with our options; the server may be silent for so long, or as the settings say."""
+        login = self._login if silence_s is None else replace(self._login, silence_s=silence_s)
+        made = connect(login, database=self.database, intent_read_only=self.reads_only)
         try:
             made.execute(SESSION, "take a session's settings")
         except BaseException:

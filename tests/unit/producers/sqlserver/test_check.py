@@ -170,6 +170,7 @@ def test_the_seventh_place_can_be_had_as_text() -> None:
         (1205, Transient, "rows_locked"),
         (1222, Transient, "rows_locked"),
         (40613, Transient, "database_unready"),
+        (924, Transient, "database_unready"),
         (927, Transient, "database_unready"),
         (208, OperatorNeeded, "object_missing"),
         (4060, OperatorNeeded, "database_missing"),

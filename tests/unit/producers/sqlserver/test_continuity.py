@@ -57,6 +57,52 @@ def test_another_log_stops_the_pipeline(change: dict[str, object], code: str) ->
     assert code in LOST
 
 
+def test_a_first_position_is_above_what_was_captured_and_where_each_instance_begins() -> None:
+    assert resume_position(None, replace(NOW, newest=None)).lsn == A.start_lsn
+    assert resume_position(None, replace(NOW, instances=[])).lsn == NOW.newest
+    with pytest.raises(WracklineError) as caught:
+        resume_position(None, replace(NOW, newest=None, instances=[]))
+    assert caught.value.code == "sqlserver.log_not_begun"
+
+
+OTHER = replace(instance("other", 9, 20), source=777)
+
+
+@pytest.mark.parametrize(
+    ("saved", "change"),
+    [
+        ({"identity": None}, {}),
+        ({"lsn": lsn(40)}, {}),
+        ({"transaction": None}, {"oldest": lsn(9)}),  # of a start that no commit is listed at
+        ({"instances": known(A, OTHER)}, {"instances": [A], "tables": [777, A.source]}),
+    ],
+)
+def test_nothing_tells_another_log(saved: dict[str, object], change: dict[str, object]) -> None:
+    at = replace(SAVED, **saved)  # type: ignore[arg-type]
+    assert resume_position(at, replace(NOW, **change)) == at  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("saved", "change", "code"),
+    [
+        # the same commit at the same place proves nothing of a server that is no other kind than before
+        (
+            {},
+            {"identity": IDENTITY._replace(family="x"), "oldest": lsn(9), "transaction": b"t" * 10},
+            "sqlserver.database_foreign",
+        ),
+        ({"transaction": None}, {"instances": [], "oldest": lsn(9)}, "sqlserver.capture_renewed"),
+        ({"instances": known(A, OTHER)}, {"instances": []}, "sqlserver.capture_renewed"),
+    ],
+)
+def test_what_is_known_of_a_commit_does_not_hide_another_log(
+    saved: dict[str, object], change: dict[str, object], code: str
+) -> None:
+    with pytest.raises(WracklineError) as caught:
+        resume_position(replace(SAVED, **saved), replace(NOW, **change))  # type: ignore[arg-type]
+    assert caught.value.code == code
+
+
 @pytest.mark.parametrize(
     "change",
     [

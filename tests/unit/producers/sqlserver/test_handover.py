@@ -207,3 +207,9 @@ def test_a_place_in_an_older_instance_is_one_in_the_newer_too() -> None:
     behind = SqlServerPosition(1, lsn(60), 1, RowPlace(1, lsn(1), 7, INSERT))
     [part] = ranges(parts_behind([OLD, NEW], behind.passed), behind.behind, lsn(99))
     assert (part.table, place_of(part.after)) == (8, behind.cut)
+
+
+def test_the_instance_that_began_exactly_at_our_place_had_the_rows_behind_it() -> None:
+    error = lost(TABLE, [], known(instance("a", 1, 5), instance("b", 2, 7)), lsn(7))
+    assert error is not None
+    assert (error.code, "b" in error.sentence.split()) == ("sqlserver.instance_gone", True)

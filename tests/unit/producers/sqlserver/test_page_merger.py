@@ -122,6 +122,45 @@ def test_the_pages_of_many_tables_share_the_bytes_of_their_database() -> None:
     assert all(request.most_rows * 1000 <= request.most_bytes for request in wanted)
 
 
+def test_a_first_page_has_few_rows_because_nobody_knows_how_long_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(page_merger, "MOST_ROWS", 9)
+    merger = PageMerger("shop", [], [TableRange(TABLE, b"", lsn(5))])
+    assert [request.most_rows for request in merger.wanted()] == [3]
+
+
+def test_a_page_has_as_many_rows_as_fit_by_the_last_page_and_one_table_has_all_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(page_merger, "MOST_ROWS", 100)
+    merger = merger_of([(place(number, INSERT), b"m" * 50, b"x" * 50) for number in range(2)], full=True)
+    merger.take()
+    [request] = merger.wanted()
+    assert (request.most_rows, request.most_bytes) == (20, 2000)
+
+
+def test_a_full_page_without_a_row_that_can_go_out_was_too_short() -> None:
+    with pytest.raises(ValueError, match="room for both rows"):
+        merger_of([], full=True)
+    with pytest.raises(ValueError, match="room for both rows"):
+        merger_of([(place(1, BEFORE), b"", b"")], full=True)
+
+
+@pytest.mark.parametrize("again", [0, 1])
+def test_a_page_that_begins_where_the_last_one_was_stops_the_stream(again: int) -> None:
+    rows = [(place(number, INSERT), b"", b"x") for number in range(2)]
+    merger = merger_of(rows, full=True)
+    merger.take()
+    with pytest.raises(Definite, match="outside of the range"):
+        merger.feed(TABLE, [rows[again], (place(9, INSERT), b"", b"x")], full=False)
+
+
+def test_only_the_id_0_is_no_transaction() -> None:
+    ids = [bytes(10), bytes(9) + b"\1", b"\1" + bytes(9)]
+    assert [LoggedCommit(lsn(1), 0, one).quiet for one in ids] == [True, False, False]
+
+
 def place(seqval: int, operation: int, *, commit: int = 5) -> bytes:
     return row_key(lsn(commit), RowPlace(1, lsn(seqval), TABLE, operation))
 

@@ -120,6 +120,40 @@ def test_a_saved_position_is_read_back_with_all_of_it(position: SqlServerPositio
     assert (read.instances, read.transaction) == (position.instances, position.transaction)
 
 
+def test_the_number_of_an_event_is_saved_inside_a_commit_alone() -> None:
+    numbered = replace(CUT, serial=5)
+    assert position_of(json.loads(json.dumps(numbered.saved()))).serial == 5
+    assert position_of(json.loads(json.dumps(CUT.saved()))).serial == 0
+    assert "serial" not in json.dumps(CUT.saved())
+    assert position_of(SqlServerPosition(1, lsn(7)).saved()).serial == 0
+
+
+def test_an_identity_is_a_group_s_a_database_s_or_only_names() -> None:
+    """Of different kinds the parts can't be compared."""
+    parts = [("group", "", "s/shop"), ("family", "fork", "s/shop"), ("s/shop", "2026-01-01", "s/shop")]
+    assert [DatabaseIdentity(*one).kind for one in parts] == ["group", "database", "names"]
+
+
+def test_before_all_commits_is_a_place_but_not_one_inside_a_commit() -> None:
+    start = SqlServerPosition(1, ZERO)
+    assert position_of(start.saved()) == start
+    with pytest.raises(ValueError, match="behind a row"):
+        replace(CUT, lsn=ZERO)
+
+
+@pytest.mark.parametrize(
+    ("instance", "reason"),
+    [
+        ([1, "00" * 10, -1], "not a capture instance"),
+        ([1, "00" * 10, 2, "dbo"], "not the name of a table"),
+        ([1, "00" * 10, 2, "dbo", 3], "not the name of a table"),
+    ],
+)
+def test_an_instance_of_another_form_is_refused(instance: list[Json], reason: str) -> None:
+    with pytest.raises(Definite, match=reason):
+        position_of({**SqlServerPosition(1, lsn(7)).saved(), "instances": {"a": instance}})
+
+
 def log_seq(at: SqlServerPosition) -> bytes:
     """Return the seq of the events of the commit, without their ordinals."""
     return log_prefix(at.epoch, at.lsn)

@@ -109,3 +109,10 @@ def test_an_older_instance_is_counted_only_up_to_its_end() -> None:
         (TABLE, lsn(5), lsn(7)),
         (9, lsn(7), lsn(9)),
     ]
+
+
+def test_a_range_without_a_commit_is_not_asked_about() -> None:
+    audit = RangeAudit("shop", 30)
+    audit.begin(SqlServerPosition(1, lsn(5)), [TableRange(TABLE, lsn(6), lsn(5))])
+    audit.end(0)
+    assert audit.due(10) == []
