@@ -27,8 +27,8 @@ class SnapshotMoment(Protocol):
 class ReportMoment(NamedTuple):
     """How much was reported until a moment."""
 
-    count: int = 0  # reports of the log, and snapshots that were taken
-    news: int = 0  # those of the log
+    number: int = 0  # of the last report of the log, or snapshot that was taken
+    news: int = 0  # how many of these are the log's
 
 
 class LogReports:
@@ -49,12 +49,12 @@ class LogReports:
 
     def take_snapshot(self) -> None:
         """Count a snapshot that is taken."""
-        self.moment = self.moment._replace(count=self.count + 1)
+        self.moment = self.moment._replace(number=self.count + 1)
 
     @property
     def count(self) -> int:
         """The number of the last report or snapshot."""
-        return self.moment.count
+        return self.moment.number
 
     def wake(self) -> None:
         """Note that the catalogue may explain what the log reported."""

@@ -93,8 +93,8 @@ class LaneWait:
             if lane.shared is None:
                 continue
             files, seconds = lane.shared.begin_wait()
-            rest = self._rests.get(partition)
-            if rest is None or rest.files != files:
+            known = self._rests.get(partition)
+            if known is None or known.files != files:
                 self._leave(partition)
                 for file in files:
                     self._selector.register(file, EVENT_READ, partition)

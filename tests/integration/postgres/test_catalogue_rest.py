@@ -89,9 +89,9 @@ def test_a_picture_that_nobody_has_is_taken_again(looks: Looks) -> None:
 
 def test_a_report_of_the_log_is_a_reason_to_look_and_a_picture_that_was_taken_is_none(looks: Looks) -> None:
     looks.rest()
-    looks.moment = ReportMoment(count=1, news=0)
+    looks.moment = ReportMoment(number=1, news=0)
     looks.rest()
-    looks.moment = ReportMoment(count=2, news=1)
+    looks.moment = ReportMoment(number=2, news=1)
     assert looks() == {"a"}
     looks.rest()
 

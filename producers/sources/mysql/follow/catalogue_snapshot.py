@@ -72,7 +72,7 @@ class MySqlCatalogueReader:
         self._listed = listed
         [end] = query_dicts(connection, self.log_status)
         return MySqlCatalogueSnapshot(
-            begun.count,
+            begun.number,
             {table: self._shapes.get(table) for table in listed},
             upto=(file_number(str(end["File"])), int(end["Position"])),
             unsettled=unsettled,

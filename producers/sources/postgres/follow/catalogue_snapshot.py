@@ -124,7 +124,7 @@ class PgCatalogueReader:
             self._push(connection)
         unsettled |= busy
         self._settled = None if view is None or unsettled or self.added else (view, begun.news)
-        return PgCatalogueSnapshot(begun.count, log_end(connection), entries, unsettled, carried, dropped)
+        return PgCatalogueSnapshot(begun.number, log_end(connection), entries, unsettled, carried, dropped)
 
     def handed_over(self, picture: PgCatalogueSnapshot) -> None:
         """Note that the caller has the picture, and with it the added tables."""

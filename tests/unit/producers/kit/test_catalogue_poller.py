@@ -17,7 +17,7 @@ class Reader:
 
     def look(self, begun: ReportMoment) -> int | None:
         self.looks += 1
-        return begun.count if self.news else None
+        return begun.number if self.news else None
 
     def handed_over(self, picture: int) -> None:
         self.handed.append(picture)
