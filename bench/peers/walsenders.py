@@ -21,7 +21,7 @@ from bench.peers.slot import PUBLICATION
 
 AT_ONCE: Final = 8  # connections that are opened at the same time, as our own tasks do
 _STATUS_S: Final = 10.0
-_WAIT_MS: Final = 20
+_WAIT_MS: Final = 250  # a look whether it is enough; a row comes at once
 _INSERT_AT: Final = 25  # in the server's message: 'w', two places and a time come first
 _TEXT_AT: Final = _INSERT_AT + 9  # 'I', the table's number, 'N', the number of columns, 't'
 

@@ -8,6 +8,7 @@ committed; so a partition has one writer, and that writer reads it only after fe
 import contextlib
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sized
+from concurrent.futures import Future
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
 
@@ -28,6 +29,7 @@ from wrackline.schemas.kafka import offsets_records
 from wrackline.schemas.kafka.offsets_records import RecordPlace
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 SECONDS: Final = 30.0  # for an answer of the brokers
 _UNTIL_KNOWN: Final = 10.0  # seconds from a topic's making until all brokers know it
@@ -90,9 +92,9 @@ def prepare_offsets(
     if len(_partitions_of(admin, topic)) < slots:
         grown = admin.create_partitions([NewPartitions(topic, slots)], operation_timeout=SECONDS)
         with contextlib.suppress(_AlreadyThereError):  # just made or grown by another: the list was behind
-            _result(grown[topic].result, topic)
+            _answer(grown, topic, topic)
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-    entries = _result(admin.describe_configs([resource], request_timeout=SECONDS)[resource].result, topic)
+    entries = _answer(admin.describe_configs([resource], request_timeout=SECONDS), resource, topic)
     if entries["cleanup.policy"].value != "compact":
         raise NOT_COMPACTED(topic=topic)
 
@@ -112,7 +114,7 @@ def _makes(admin: AdminClient, new: NewTopic) -> bool:
     """Make a topic, and return when it is known; False: it was there."""
     made = admin.create_topics([new], operation_timeout=SECONDS)
     with contextlib.suppress(_AlreadyThereError):
-        _result(made[new.topic].result, new.topic)
+        _answer(made, new.topic, new.topic)
         _partitions_of(admin, new.topic)
         return True
     return False
@@ -239,6 +241,14 @@ class _AlreadyThereError(Exception):
     """It has been made already."""
 
 
+def _answer(asked: dict[K, Future[T]], key: K, topic: str) -> T:
+    """Wait for one answer; an error's traceback does not keep the client, and its three threads."""
+    try:
+        return _result(asked[key].result, topic)
+    finally:
+        asked.clear()
+
+
 def _result(ask: Callable[[], T], topic: str) -> T:
     try:
         return ask()
@@ -246,6 +256,8 @@ def _result(ask: Callable[[], T], topic: str) -> T:
         if exc.args[0].code() in {KafkaError.TOPIC_ALREADY_EXISTS, KafkaError.INVALID_PARTITIONS}:
             raise _AlreadyThereError from exc
         raise of_request(exc, topic, seconds=SECONDS) from exc
+    finally:
+        del ask  # a future, which has the error
 
 
 def as_bytes(value: str | bytes | None) -> bytes | None:

@@ -5,7 +5,9 @@ reported and skipped: it concerns one request, and no row depends on it.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import Lock
 from typing import Final
 
 from confluent_kafka.admin import AdminClient
@@ -16,10 +18,36 @@ from wrackline.producers.kafka.transactor import OffsetsSlot
 from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.kafka import receipts
 from wrackline.schemas.kafka.receipts import Receipt, ReceiptKey
+from wrackline.schemas.tables.table import SourcePartition
 
 PARTITION: Final = 0
 _PATIENCE_S: Final = 5.0  # for a transaction of somebody else to end
 _LOOK_S: Final = 0.05
+
+
+class SharedReceipts:
+    """The receipts of a task's partitions, read once as long as none of them is opened again; on any thread.
+
+    What was read is right for a partition that this task has not opened since: nobody else writes its
+    receipts, because forerunners were shut out before.
+    """
+
+    def __init__(self, read: Callable[[], Iterable[tuple[ReceiptKey, Receipt]]]) -> None:
+        self._read, self._lock = read, Lock()
+        self._receipts: dict[tuple[str, SourcePartition], list[Receipt]] | None = None
+        self._given: set[tuple[str, SourcePartition]] = set()
+
+    def of(self, connector: str, partition: SourcePartition) -> Sequence[Receipt]:
+        """Return the receipts of one, oldest first, for an opening."""
+        wanted = connector, partition
+        with self._lock:
+            if self._receipts is None or wanted in self._given:
+                found = defaultdict[tuple[str, SourcePartition], list[Receipt]](list)
+                for key, receipt in self._read():
+                    found[key.connector, SourcePartition(key.server, key.database)].append(receipt)
+                self._receipts, self._given = found, set()
+            self._given.add(wanted)
+            return self._receipts.get(wanted, ())
 
 
 def prepare_requests(admin: AdminClient, topic: str, replication: int, most_bytes: int) -> None:

@@ -176,6 +176,8 @@ def prepare_signals(admin: AdminClient, topic: str, replication: int = -1) -> bo
         there = False
     else:
         there = True
+    finally:
+        asked.clear()  # else an error's traceback would keep the client
     return there or not _is_missing(admin, topic)
 
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Final, Generic, Protocol, TypeVar
 
-from wrackline.producers.kit.log_reports import LogReports
+from wrackline.producers.kit.log_reports import LogReports, ReportMoment
 from wrackline.schemas.errors import ErrorCode, WracklineError
 
 EVERY_S: Final = 10.0
@@ -23,8 +23,11 @@ P = TypeVar("P")
 class CatalogueReader(Protocol[P]):
     """Takes pictures, on connections that it makes."""
 
-    def look(self, begun: int) -> P:
-        """Take one; `begun` is how much the log has reported until now."""
+    def look(self, begun: ReportMoment) -> P | None:
+        """Take one, None if it would show what the stream's last one shows.
+
+        `begun` is how much the log has reported until now.
+        """
         ...
 
     def handed_over(self, picture: P) -> None:
@@ -87,7 +90,7 @@ class CataloguePoller(Generic[P]):
         while not self._stopping.is_set():
             wakes = self._reports.wakes
             try:
-                picture = self._looker.look(self._reports.count)
+                picture = self._looker.look(self._reports.moment)
                 failures = 0
             except self._fails as exc:
                 failures += 1
@@ -97,7 +100,7 @@ class CataloguePoller(Generic[P]):
                     ready()
                     break
             else:
-                if self._picture is None:
+                if self._picture is None and picture is not None:
                     self._picture = picture
                     self._looker.handed_over(picture)
                     ready()

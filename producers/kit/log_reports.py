@@ -7,7 +7,7 @@ The thread that reads the log counts; the thread that looks at the catalogue onl
 
 import threading
 from collections.abc import Collection, Hashable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class SnapshotMoment(Protocol):
@@ -24,21 +24,37 @@ class SnapshotMoment(Protocol):
         ...
 
 
+class ReportMoment(NamedTuple):
+    """How much was reported until a moment."""
+
+    number: int = 0  # of the last report of the log, or snapshot that was taken
+    news: int = 0  # how many of these are the log's
+
+
 class LogReports:
     """The reports of one stream; a subject is whatever the source names a table by, or several tables."""
 
     def __init__(self) -> None:
-        self.count = 0  # reports of the log, and snapshots that were taken
+        self.moment = ReportMoment()  # one value, because a look reads it at any time
         self.wakes = 0  # events that make a look worthwhile
         self._woken = threading.Event()
         self._last: dict[Hashable, int] = {}  # the number of a subject's last report
 
     def add(self, *subjects: Hashable) -> None:
         """Count a report of these."""
-        number = self.count + 1
+        number, news = self.count + 1, self.moment.news + 1
         for subject in subjects:
             self._last[subject] = number
-        self.count = number  # last, because a look reads it first, and then the subjects
+        self.moment = ReportMoment(number, news)  # last, because a look reads it first, and then the subjects
+
+    def take_snapshot(self) -> None:
+        """Count a snapshot that is taken."""
+        self.moment = self.moment._replace(number=self.count + 1)
+
+    @property
+    def count(self) -> int:
+        """The number of the last report or snapshot."""
+        return self.moment.number
 
     def wake(self) -> None:
         """Note that the catalogue may explain what the log reported."""

@@ -126,6 +126,10 @@ class Interleaver:
             self._place_asked = now
         return found
 
+    def hear(self) -> bool:
+        """Take requests that come from elsewhere than the log; return whether any came."""
+        return self._asking.look(self._clock())
+
     def due(self) -> float:
         """The moment from which `advance` may have something to do."""
         if self._machine.waiting:

@@ -89,16 +89,18 @@ class RequestIntake:
         if self._rows:
             self._take(signals.parse_row(step.id, step.type, step.data))
 
-    def look(self, now: float) -> None:
-        """Take what the topic has, if a look is due."""
-        if self._channel is not None and now >= self._due:
-            self._due = now + _EVERY
-            for read in self._channel.take():
-                if isinstance(read, WracklineError):
-                    self._tell(read)
-                else:
-                    self._took = True
-                    self._take(read)
+    def look(self, now: float) -> bool:
+        """Take what the topic has, if a look is due; return whether there was a request."""
+        if self._channel is None or now < self._due:
+            return False
+        self._due, came = now + _EVERY, False
+        for read in self._channel.take():
+            if isinstance(read, WracklineError):
+                self._tell(read)
+            else:
+                self._took = came = True
+                self._take(read)
+        return came
 
     def tell(self, changes: Sequence[ReceiptChange]) -> None:
         """Have receipts written, before their states are saved; report tables that can't be read, and why.

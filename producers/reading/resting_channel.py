@@ -1,15 +1,17 @@
 """A channel of requests that is closed while nothing is there.
 
-    opened -> all is taken, and Kafka has the results -> closed -> the topic has grown -> opened again
+    closed -> the topic has grown -> opened -> all is taken, and Kafka has the results -> closed -> ...
 
 In: what opens the channel, and where its topic ends, which one reader knows for all databases of a task.
 Out: the same channel, without a reader of its own for each of two hundred databases of which nobody requests
 anything.
 
-Why nothing is lost: it is closed at a place before which it has taken everything, and is opened again once
-the topic ends behind that place; then it continues where its offset is, which is not behind it.
+Why nothing is lost: it is closed at a place before which it has taken everything, at first the topic's begin,
+and is opened once the topic ends behind that place; then it continues where its offset is, which is not
+behind it.
 """
 
+import math
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from threading import Thread
@@ -21,6 +23,7 @@ from wrackline.schemas.errors import WracklineError
 T = TypeVar("T")
 
 _REST_S: Final = 2.0  # from a close to an opening; what an open transaction hides lets it end later
+_SILENCE_S: Final = 2.0  # after which it is opened though nothing is known of the topic's end
 
 
 class PlacedChannel(RequestChannel, Protocol):
@@ -41,19 +44,20 @@ class RestingChannel:
         end: Callable[[], int | None],
         clock: Callable[[], float],
     ) -> None:
-        """Open it; `end` is the topic's end, None if it is not known."""
+        """Begin with a closed one; `end` is the topic's end, None if it is not known."""
         self._opens, self._end, self._clock = opens, end, clock
-        self._channel: PlacedChannel | None = opens()
+        self._channel: PlacedChannel | None = None
         self._opening: Future[PlacedChannel] | None = None
         self._has_results = False  # that Kafka does not have
-        self._place, self._opens_at = 0, 0.0
+        self._heard = False  # all that was there at first
+        self._place, self._opens_at, self._known_at = 0, -math.inf, clock() + _SILENCE_S
 
     def take(self) -> Collection[Read | WracklineError]:
         """Take what is there; open it if there may be something, and close it if nothing is."""
         if self._opening is not None and self._opening.done():
             self._channel, self._opening = self._opening.result(), None
         if self._channel is None:
-            if self._opening is None and self._clock() >= self._opens_at and self._grew(self._place):
+            if self._opening is None and self._is_wanted():
                 self._opening = _in_thread(self._opens)
             return ()
         found = self._channel.take()
@@ -62,12 +66,13 @@ class RestingChannel:
         if self._channel.heard and not self._has_results and place is not None and not self._grew(place):
             _in_thread(self._channel.close)
             self._channel, self._place, self._opens_at = None, place, self._clock() + _REST_S
+            self._heard = True
         return found
 
     @property
     def heard(self) -> bool:
         """Whether all that was there at first has been taken, or can't be taken."""
-        return self._channel is None or self._channel.heard
+        return self._heard if self._channel is None else self._channel.heard
 
     def commit(self) -> None:
         """Note that Kafka has the results of all that was taken."""
@@ -81,6 +86,13 @@ class RestingChannel:
             self._opening.add_done_callback(_close_late)
         if self._channel is not None:
             self._channel.close()
+
+    def _is_wanted(self) -> bool:
+        now, end = self._clock(), self._end()
+        if end is None:
+            return now >= max(self._opens_at, self._known_at)
+        self._heard = self._heard or end <= self._place
+        return end > self._place and now >= self._opens_at
 
     def _grew(self, place: int) -> bool:
         end = self._end()

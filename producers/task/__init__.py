@@ -8,6 +8,7 @@ asked to stop.
     lane_wait.py         one wait for the logs of all partitions
     partition_run.py     one source partition under way
     partition_opener.py  opens a source partition at its committed position
+    task_requests.py     where its requests come from, and what is known of them
     task_observers.py    what a task reports to the parts that keep its status, metrics and log
     assembly.py          makes a task from a pipeline's settings
     retries.py           whether a task that failed is tried again

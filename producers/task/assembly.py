@@ -5,7 +5,7 @@ run; leaving the block closes what was opened for it.  Decides nothing: each par
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
@@ -20,16 +20,14 @@ from wrackline.producers.cutting.cutter import QUIET, CutPolicy
 from wrackline.producers.cutting.message_filter import MessageFilter
 from wrackline.producers.cutting.table_topics import TableTopics
 from wrackline.producers.cutting.unpublishable import SizeBounds
-from wrackline.producers.kafka import offsets_topic, requests_topic, signal_topic
+from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.neighbours import neighbour_positions
 from wrackline.producers.kafka.publisher import Publisher
-from wrackline.producers.kafka.signal_topic import SignalTopic, SignalTopicEnd
 from wrackline.producers.kafka.topic_creation import TopicCreator, read_creation
 from wrackline.producers.kafka.transactor import OffsetsSlot
 from wrackline.producers.reading.receipt_records import ReceiptRecords
 from wrackline.producers.reading.request_intake import RequestChannel
-from wrackline.producers.reading.resting_channel import RestingChannel
 from wrackline.producers.snapshot import key_bounds
 from wrackline.producers.snapshot.work_items import SnapshotLimits
 from wrackline.producers.task import memory_tuning
@@ -44,10 +42,10 @@ from wrackline.producers.task.task_observers import (
     ShapeObserver,
     TaskObserver,
 )
+from wrackline.producers.task.task_requests import TaskRequests
 from wrackline.schemas import versions
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.events.envelope import dump, key_schema, value_schema
-from wrackline.schemas.kafka.receipts import fold
 from wrackline.schemas.kafka.schema_registry import RegistryClient, registry_access
 from wrackline.schemas.kafka.topic_names import control_topics, internal_topics
 from wrackline.schemas.pipelines.publication_settings import naming_of, skipped_of_table
@@ -94,15 +92,16 @@ def task(
         topics = control_topics(server, heartbeat_prefix=values.text("topic.heartbeat.prefix"))
         made = partial(ControlRecords, topics, wanted, origin, now_ms=moments.now_ms, tell=tell)
         control_of = partial(_control_of, made, registry.register)
-        signals_of = opened.enter_context(
-            _signals_of(values, server, topics.signal, owner, moments.monotonic, alone=len(partitions) == 1)
+        admin = AdminClient(_client(values).admin())  # one for all: each has three threads
+        requests = TaskRequests(
+            values, _client(values), _identity(owner, name), admin, owner.replication, moments, tell
         )
-        receipts_of = partial(_receipts, values, owner, moments, tell, control_of)
+        signals_of = opened.enter_context(requests.signals(topics.signal, alone=len(partitions) == 1))
         lanes = SourcePartitionOpener(
             source,
             name,
             _policy(values),
-            _reading(values, len(partitions), signals_of, receipts_of, tell),
+            _reading(values, len(partitions), signals_of, requests.receipts(control_of), tell),
             topics=own,
             control_of=control_of,
             moments=moments,
@@ -111,7 +110,7 @@ def task(
             witness.queue(lambda: lanes.queued)
         if isinstance(witness, ReadsObserver):
             witness.reads(lambda: lanes.reads)
-        publisher = _publisher(values, name, owner, moments)
+        publisher = _publisher(values, name, owner, moments, admin)
         every = values.integer("heartbeat.interval.ms") / 1000
         opened.enter_context(
             run_heartbeats(source, partitions, lanes.busy, every, clock=moments.monotonic, tell=tell)
@@ -164,73 +163,6 @@ class _Schemas:
         return ids
 
 
-def _signals(
-    values: Values, server: str, own: str, owner: TaskOwner, partition: SourcePartition
-) -> SignalTopic:
-    """Open the topic of signals: a reader for each source partition, because each has its own tables."""
-    topic = _signal_topic(values, own)
-    client = _client(values)
-    there = signal_topic.prepare_signals(AdminClient(client.admin()), topic, owner.replication)
-    identity = Identity(owner.group, f"{values.text('name')}.{partition.database}", owner.number, 0)
-    return SignalTopic(client.reader(identity), topic, server, there=there)
-
-
-@contextmanager
-def _signals_of(
-    values: Values, server: str, own: str, owner: TaskOwner, clock: Callable[[], float], *, alone: bool
-) -> Iterator[Callable[[SourcePartition], RequestChannel]]:
-    opens = partial(_signals, values, server, own, owner)
-    if alone:
-        yield opens
-        return
-    reader = _client(values).reader(_identity(owner, values.text("name")))
-    with closing(SignalTopicEnd(reader, _signal_topic(values, own))) as end:
-        yield partial(_resting, opens, end, clock)
-
-
-def _signal_topic(values: Values, own: str) -> str:
-    given = values["signal.kafka.topic"]
-    return own if given is None else str(given)
-
-
-def _resting(
-    signals: Callable[[SourcePartition], SignalTopic],
-    end: SignalTopicEnd,
-    clock: Callable[[], float],
-    partition: SourcePartition,
-) -> RestingChannel:
-    return RestingChannel(partial(signals, partition), end, clock)
-
-
-def _receipts(
-    values: Values,
-    owner: TaskOwner,
-    moments: Clocks,
-    tell: Callable[[WracklineError], None],
-    control_of: Callable[[SourcePartition], ControlRecords],
-    partition: SourcePartition,
-) -> ReceiptRecords:
-    """Continue with the receipts that Kafka has; the task's forerunners are shut out, its neighbours are not.
-
-    Their topic is created if it is missing: if it was deleted, its receipts are lost, but nothing stops.
-    """
-    client, name, topic = _client(values), values.text("name"), internal_topics(owner.group).requests
-    admin, reader = AdminClient(client.admin()), client.reader(Identity(owner.group, name, owner.number, 0))
-    requests_topic.prepare_requests(admin, topic, owner.replication, client.most_record_bytes)
-    found = requests_topic.read_beside_others(admin, reader, topic, tell, moments.monotonic)
-    known = fold(receipt for key, receipt in found if key[:3] == (name, *partition))
-    return ReceiptRecords(
-        name,
-        partition,
-        topic,
-        known,
-        clock=moments.monotonic,
-        now_ms=moments.now_ms,
-        tell=tell,
-        notify=control_of(partition).notify,
-    )
-
-
 def _wanted(values: Values) -> WantedTopics:
     channels, topic = values["notification.enabled.channels"], values["notification.sink.topic.name"]
     return WantedTopics(
@@ -241,9 +173,8 @@ def _wanted(values: Values) -> WantedTopics:
     )
 
 
-def _publisher(values: Values, name: str, owner: TaskOwner, moments: Clocks) -> Publisher:
+def _publisher(values: Values, name: str, owner: TaskOwner, moments: Clocks, admin: AdminClient) -> Publisher:
     client = _client(values)
-    admin = AdminClient(client.admin())
     topics = internal_topics(owner.group)
     offsets_topic.prepare_offsets(admin, topics.offsets, owner.number + 1, owner.replication)
     offsets_topic.prepare_history(admin, topics.offset_history, owner.replication)

@@ -64,6 +64,7 @@ class Lanes:
     limits: TaskLimits
     clock: Callable[[], float]
     chance: Callable[[], float]
+    ring: Callable[[], None] = lambda: None  # ends the wait of the task's thread; any thread calls it
     running: list[PartitionRun] = field(default_factory=list)
     _apart: dict[SourcePartition, _Apart] = field(default_factory=dict)
     _failed: dict[SourcePartition, WracklineError] = field(default_factory=dict)
@@ -100,6 +101,7 @@ class Lanes:
                 continue
             if not self._is_closing(partition) and (flight is None or not flight.moves(partition)):
                 one.opening = background.start_call(partial(self._open, partition, one.state), "open")
+                one.opening.add_done_callback(lambda _: self.ring())
                 one.began = now
                 under_way += 1
         for partition, one in self._apart.items():

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from math import inf
 
 from wrackline.producers.contract.optional_parts import SharedWait
 from wrackline.producers.contract.source_plugin import LogStream
@@ -29,15 +28,6 @@ class PartitionRun:
     def ahead(self, flight: "RunningCommit | None") -> int:
         """Return the bytes that were read and that Kafka does not have."""
         return self.cutter.ahead + (0 if flight is None else flight.bytes_of(self))
-
-    def due(self, *, publishes: bool) -> float:
-        """Return the moment from which there may be something to do, including to publish if it can."""
-        return min(self.cutter.due() if publishes else inf, self.existing.due())
-
-    @property
-    def settled(self) -> Position | None:
-        """Where its log is, if nothing that came before waits to be taken for Kafka."""
-        return self.cutter.settled
 
     def confirm(self, position: Position | None) -> None:
         """Confirm to the database what Kafka has; None where there is nothing new to confirm."""

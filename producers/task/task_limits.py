@@ -31,7 +31,7 @@ class TaskLimits:
     most_ahead_bytes: int = 16 << 20  # read and not yet in a publication, over all partitions
     slice: float = 0.1  # the length of an idle round over all streams
     slice_beside_others: float = 0.01  # the same if there are several streams
-    slice_together: float = 0.25  # the same if one wait is for several streams, and none has anything to do
+    slice_together: float = 0.5  # the same if one wait is for several streams, and none reads rows
     soon: float = 1.0  # one of several logs that takes longer to open is waited for by nobody
     longest_pause: float = 1.0  # from a commit to its confirmation
     most_tries: int = -1  # no limit

@@ -17,9 +17,9 @@ says so.
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from functools import partial
-from math import inf
 from threading import Event
 
+from wrackline.producers.contract.steps import Position
 from wrackline.producers.failpoints import reach
 from wrackline.producers.kafka.failures import TopicRefusedError
 from wrackline.producers.kafka.publisher import Publisher
@@ -33,6 +33,7 @@ from wrackline.producers.task.retries import Retries
 from wrackline.producers.task.task_limits import PAUSED, TaskLimits
 from wrackline.producers.task.task_observers import Health, PlaceObserver, TaskObserver
 from wrackline.schemas.errors import Transient, WracklineError
+from wrackline.schemas.tables.table import SourcePartition
 
 
 class Task:
@@ -50,11 +51,12 @@ class Task:
         stopping: Event,
     ) -> None:
         self._opener, self._publisher, self._witness, self._limits = lanes, publisher, witness, limits
-        self._lanes = Lanes(lanes, publisher.committed, witness, limits, clock, chance)
+        self._wait = LaneWait(clock, limits.slice_beside_others)
+        self._lanes = Lanes(lanes, publisher.committed, witness, limits, clock, chance, self._wait.ring)
         self._places = witness if isinstance(witness, PlaceObserver) else None
         self._clock, self._chance, self._stopping = clock, chance, stopping
         self._ended = partial(background.wait_for_call, stopping=stopping, patience=limits.patience)
-        self._wait = LaneWait(clock)
+        self._last_places = dict[SourcePartition, Position]()  # the places that were reported
         self._progressed = False
 
     def run(self) -> None:
@@ -100,6 +102,8 @@ class Task:
             self._lanes.begin(state)
             return self._loop(self._lanes)
         finally:
+            self._wait.clear()
+            self._last_places.clear()
             self._lanes.close()
 
     def _loop(self, lanes: Lanes) -> bool:
@@ -136,12 +140,15 @@ class Task:
         The end of the running commit wakes it.
         """
         running, limits = lanes.running, self._limits
-        dues = (lane.due(publishes=flight is None) for lane in running)
-        due = min(min(dues, default=inf), lanes.due) - self._clock()
-        patience = limits.slice if len(running) == 1 else limits.slice_beside_others
-        if lanes.tried and _wait_together(running) and all(lane.existing.quiet for lane in running):
+        dues = [lanes.due]
+        if flight is None:
+            dues += [lane.cutter.due() for lane in running]
+        if _wait_together(running):  # it knows what their existing rows wait for
             patience = limits.slice_together
-        return max(0.0, min(patience, due))
+        else:
+            dues += [lane.existing.due() for lane in running]
+            patience = limits.slice if len(running) == 1 else limits.slice_beside_others
+        return max(0.0, min(patience, min(dues) - self._clock()))
 
     def _poll(self, lanes: Lanes, flight: RunningCommit | None, patience: float) -> bool:
         """Read what there is room for; return whether anything came."""
@@ -215,7 +222,9 @@ class Task:
         """Report how far each log is while no transaction is under way, and nothing waits for one."""
         if self._places is not None:
             for lane in lanes:
-                if (place := lane.settled) is not None:
+                place = lane.cutter.settled
+                if place is not None and self._last_places.get(lane.partition) is not place:
+                    self._last_places[lane.partition] = place
                     self._places.reached(lane.partition, place)
 
     def _confirm(self, flight: RunningCommit, lanes: Lanes) -> None:

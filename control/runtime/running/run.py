@@ -36,7 +36,7 @@ from wrackline.control.runtime.ground.pipeline_access import (
     surroundings,
 )
 from wrackline.control.runtime.ground.scrape_port import HOST, METRICS, metrics_page, serve_pages, task_port
-from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
+from wrackline.control.runtime.ground.stop_signals import Alarm, hear_stop_signals
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.lineage.column_maps import Knows, name_of, publish_map
 from wrackline.control.runtime.lineage.source_half import report_source_run
@@ -65,7 +65,7 @@ from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
 
 LAST_WORD = 20.0  # seconds to finish what it began, after a request to stop
-_LOOK = 0.2  # seconds between two checks for a request to stop
+_LOOK = 1.0  # seconds between two looks whether the figures are due
 _NAMED = 5  # tables in the line about them
 
 
@@ -114,7 +114,8 @@ def run(
     stopping, plugin = Event(), load(pipeline.source)
     share = share or TaskShare(whole_deal(values, now_ms()))
     log = log.bind(pipeline=values.text("name"))
-    with hear_stop_signals() as asked, log_libraries(log, values.redactor.clean), ExitStack() as opened:
+    alarm = Alarm()
+    with hear_stop_signals(alarm) as asked, log_libraries(log, values.redactor.clean), ExitStack() as opened:
         opened.enter_context(sent_lines(values, Half.SOURCE))
         warn_of_no_effect(pipeline, log)
         lineage = opened.enter_context(report_source_run(plugin, values, log))
@@ -143,7 +144,9 @@ def run(
         work = partial(_work, begin, assembly.limits(values), narration, stopping, random.random)
         working = background.start_call(work, "task")
         pulse = Pulse(StatusLine(measures, position_text(source), time.monotonic), log, time.monotonic, draw)
-        while not wait([working], _LOOK).done:
+        working.add_done_callback(lambda _: alarm.ring())
+        while not working.done():
+            alarm.wait(_LOOK)
             if asked():
                 stopping.set()
                 if not wait([working], LAST_WORD).done:

@@ -15,6 +15,7 @@ from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.kit.database_topics import shared_topics
 from wrackline.producers.sources.postgres.chunks.chunks import PgReader
 from wrackline.producers.sources.postgres.chunks.marks import PgFence
+from wrackline.producers.sources.postgres.follow.sight import PgSight
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.producers.sources.postgres.stream import PgStream
 from wrackline.producers.sources.postgres.trials import PgTrials
@@ -52,7 +53,8 @@ class PgDatabases:
         if (why := shared_topics(names, naming_of(settings))) is not None:
             raise SAME_TOPICS(why=why)
         own = [name for name in names if around.share is None or name in around.share]
-        made = [PgSource(settings.replaced({"database.dbname": name}), around) for name in own]
+        sight = PgSight(around.monotonic)
+        made = [PgSource(settings.replaced({"database.dbname": name}), around, sight) for name in own]
         self._next = 0  # the database to ask about what concerns all
         self._sources = {partition: source for source in made for partition in source.partitions()}
 

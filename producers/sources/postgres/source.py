@@ -29,6 +29,7 @@ from wrackline.producers.sources.postgres.discover.discover import PgCatalogue
 from wrackline.producers.sources.postgres.discover.table_sizes import table_sizes
 from wrackline.producers.sources.postgres.follow import publication, publication_fit
 from wrackline.producers.sources.postgres.follow.catalogue_snapshot import CATALOGUE_UNSEEN, PgCatalogueReader
+from wrackline.producers.sources.postgres.follow.sight import PgSight
 from wrackline.producers.sources.postgres.follow.table_resolver import PgTableResolver
 from wrackline.producers.sources.postgres.follow.table_tracker import PgTableTracker
 from wrackline.producers.sources.postgres.heartbeat import PgHeartbeat
@@ -65,8 +66,10 @@ MARKS_WRITE = define(
 class PgSource:
     """A database with valid settings."""
 
-    def __init__(self, settings: Values, around: Surroundings) -> None:
+    def __init__(self, settings: Values, around: Surroundings, sight: PgSight | None = None) -> None:
+        """Take a database, and what its neighbours on the server share."""
         self._settings, self._around = settings, around
+        self._sight = sight or PgSight(around.monotonic)
         self._server = PgServer(settings)
         self._slot = quoting.slot_name(settings)  # until a saved position names another
         self._rules = ColumnRules.of(settings)
@@ -177,6 +180,7 @@ class PgSource:
             roll.tables.captures,
             name,
             ours=mode == publication.OURS,
+            sight=self._sight,
             pushes=not settings.flag("read.only"),
             added=set() if saved is None else set(added) - set(fresh),
         )

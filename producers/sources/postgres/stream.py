@@ -102,7 +102,8 @@ class PgLogWire:
         rhythm: PgStreamTiming,
     ) -> None:
         self._wire, self._decoder, self._around, self._slot = wire, decoder, around, slot
-        self.longest_wait = rhythm.status_every
+        self._status_every = rhythm.status_every
+        self.longest_wait = min(rhythm.status_every, rhythm.most_silence / 4)
         self.silence = SilenceWatch(around.monotonic, rhythm.most_silence / 2)
         self._warnings: list[str] = []
         wire.notice_handler = partial(_note, self._warnings)
@@ -246,7 +247,7 @@ class PgLogWire:
         clock = self._around.now_ms() * 1000 - _POSTGRES_EPOCH_US
         done = self._confirmed
         self._send(struct.pack(">cQQQqB", b"r", done, done, done, clock, answer))
-        self._status_due = self._around.monotonic() + self.longest_wait
+        self._status_due = self._around.monotonic() + self._status_every
 
     def _send(self, status: bytes = b"") -> None:
         """Pass a status, and the data that waits before it, to the socket."""

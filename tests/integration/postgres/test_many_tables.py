@@ -10,6 +10,7 @@ import pytest
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import settings_of
 from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
+from wrackline.producers.kit.log_reports import ReportMoment
 from wrackline.producers.sources.postgres.connect.connect import Connection, PgServer
 from wrackline.producers.sources.postgres.discover.discover import PgCatalogue
 from wrackline.producers.sources.postgres.follow.catalogue_snapshot import PgCatalogueReader
@@ -51,7 +52,9 @@ def test_a_look_asks_as_often_for_many_tables_as_for_few(database: Database, ask
         looker = PgCatalogueReader(server.guarded, catalogue, lambda _: True, "p", ours=True, pushes=False)
         asked.clear()
         try:
-            return [one.table for one in looker.look(0).entries.values() if one.facts and one.facts.key]
+            picture = looker.look(ReportMoment())
+            assert picture is not None
+            return [one.table for one in picture.entries.values() if one.facts and one.facts.key]
         finally:
             looker.close()
 

@@ -16,7 +16,6 @@ from tests.fakes.place import Place
 from tests.fakes.plain_control import PlainControl
 from tests.fakes.source_world import FakeSourceWorld
 from wrackline.producers.contract.row_chunks import Halves
-from wrackline.producers.contract.source_plugin import LogStream
 from wrackline.producers.contract.steps import (
     Appeared,
     Batch,
@@ -39,8 +38,6 @@ from wrackline.producers.cutting.cutter import CutPolicy, Cutter, Publication
 from wrackline.producers.cutting.record_buffer import Headed, Record
 from wrackline.producers.cutting.split_transaction import SplitTransaction
 from wrackline.producers.cutting.unpublishable import ENVELOPE_BYTES, SizeBounds
-from wrackline.producers.reading.interleave import Interleaver
-from wrackline.producers.task.partition_run import PartitionRun
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.kafka.offsets_records import canonical_json
 from wrackline.schemas.tables.table import SourcePartition, TableId
@@ -276,7 +273,7 @@ def test_a_log_is_settled_only_where_nothing_that_came_before_waits() -> None:
     made = cutter(CutPolicy(quiet=100.0), fresh=False)
 
     def settled() -> Position | None:
-        return PartitionRun(PARTITION, cast("LogStream", None), made, cast("Interleaver", None)).settled
+        return made.settled
 
     assert settled() is None, "no position is known"
     made.feed(Batch((Progress(Place(0, 1)),), 0), 1.0)

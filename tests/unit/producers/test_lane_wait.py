@@ -1,6 +1,7 @@
 """One wait for all logs of a task: who has something is looked at, and who has nothing costs nothing."""
 
 import fcntl
+import math
 import os
 import resource
 import socket
@@ -37,6 +38,17 @@ class Rows:
     """Stands for what reads existing rows."""
 
     quiet: bool = True
+    at: float = math.inf  # when it has something to do by itself
+    requests: int = 0  # that wait
+    heard: int = 0  # how often it was asked for one
+
+    def due(self) -> float:
+        return self.at
+
+    def hear(self) -> bool:
+        self.heard += 1
+        came, self.requests = self.requests > 0, 0
+        return came
 
 
 @dataclass
@@ -68,7 +80,7 @@ class Waiting:
     now: float = 0.0
 
     def __post_init__(self) -> None:
-        self.wait = LaneWait(lambda: self.now)
+        self.wait = LaneWait(lambda: self.now, SOON)
 
     def pick(self, patience: float = LATE) -> list[str]:
         """Look at the lanes that are picked, and name them."""
@@ -119,12 +131,74 @@ def test_a_ring_ends_a_wait_once(waiting: Waiting) -> None:
     assert time.monotonic() - begun >= SOON, "it was heard"
 
 
-def test_a_quiet_lane_is_looked_at_now_and_then(waiting: Waiting) -> None:
-    waiting.now = LOOK_S / 2
-    waiting.lanes[0].theirs.send(b"!")
-    assert waiting.pick() == ["a"]
+def test_a_quiet_lane_is_looked_at_as_often_as_its_server_wants(waiting: Waiting) -> None:
+    waiting.lanes[1].theirs.send(b"!")
+    waiting.now = LATE / 2
+    assert waiting.pick() == ["b"]
+    waiting.lanes[1].ours.recv(1)
+    assert waiting.pick(0.0) == []
+    waiting.now = LATE
+    assert waiting.pick() == ["a", "c"]
+    assert waiting.pick(0.0) == []
+    waiting.now = LATE * 3 / 2
+    assert waiting.pick() == ["b"]
+
+
+def test_a_quiet_lane_is_looked_at_when_rows_are_to_be_read_again(waiting: Waiting) -> None:
+    waiting.lanes[1].rows.at = 0.25
+    waiting.lanes[1].stream.wake()
+    assert waiting.pick() == ["b"]
+    waiting.now = 0.125
+    assert waiting.pick(0.0) == []
+    waiting.lanes[1].rows.at = math.inf
+    waiting.now = 0.25
+    assert waiting.pick() == ["b"]
+
+
+def test_requests_of_quiet_lanes_are_heard_once_a_second_and_no_log_is_read(waiting: Waiting) -> None:
+    reads = [one.wire.asked.count("read") for one in waiting.lanes]
     waiting.now = LOOK_S
-    waiting.lanes[0].wire.ours.recv(1)
+    for _ in range(5):
+        assert waiting.pick(0.0) == []
+    assert [one.rows.heard for one in waiting.lanes] == [1, 1, 1]
+    assert [one.wire.asked.count("read") for one in waiting.lanes] == reads
+    waiting.lanes[2].rows.requests = 1
+    assert waiting.pick(0.0) == []
+    waiting.now = 2 * LOOK_S
+    assert waiting.pick() == ["c"]
+    assert waiting.pick(0.0) == []
+
+
+def test_a_lane_that_is_not_waited_for_does_not_ring(waiting: Waiting) -> None:
+    first, *others = waiting.lanes
+    first.theirs.send(b"!")
+    others[0].theirs.send(b"!")
+    waiting.lanes = others
+    assert waiting.pick() == ["b"], "there is no room for more of the first one"
+    others[0].ours.recv(1)
+    assert waiting.pick(0.0) == []
+    waiting.lanes = [first, *others]
+    assert waiting.pick() == ["a"]
+
+
+def test_another_lane_may_have_the_descriptors_of_one_that_is_gone(waiting: Waiting) -> None:
+    gone, *others = waiting.lanes
+    assert waiting.pick(0.0) == []
+    numbers = gone.ours.fileno(), gone.stream._wakeup.fileno()
+    gone.stream.close()
+    gone.ours.close()
+    gone.theirs.close()
+    made = Lane("a", *socket.socketpair())
+    assert {made.ours.fileno(), made.theirs.fileno(), made.stream._wakeup.fileno()} & {*numbers}
+    waiting.lanes = [made, *others]
+    assert waiting.pick() == ["a"]
+    made.theirs.send(b"!")
+    assert waiting.pick() == ["a"]
+
+
+def test_a_lane_of_the_next_session_is_looked_at_first(waiting: Waiting) -> None:
+    assert waiting.pick(0.0) == []
+    waiting.wait.clear()
     assert waiting.pick() == ["a", "b", "c"]
     assert waiting.pick(0.0) == []
 
@@ -179,6 +253,8 @@ def test_a_lane_that_was_left_alone_is_looked_at_first(waiting: Waiting) -> None
 
 
 def look_each_second(waiting: Waiting, first: int, last: int) -> None:
+    for lane in waiting.lanes:
+        lane.wire.longest_wait = LOOK_S
     for second in range(first, last):
         waiting.now = second * LOOK_S
         assert waiting.pick(0.0) + waiting.pick(0.0) == ["a", "b", "c"]
@@ -186,15 +262,18 @@ def look_each_second(waiting: Waiting, first: int, last: int) -> None:
 
 def test_a_silent_server_is_found_out(waiting: Waiting) -> None:
     silent = waiting.lanes[0]
+    for lane in waiting.lanes:
+        lane.stream.wake()
+    assert waiting.pick() == ["a", "b", "c"]
     silent.wire.silence, silent.wire.patience = SilenceWatch(lambda: waiting.now, LOOK_S), 2
-    look_each_second(waiting, 1, 4)
+    look_each_second(waiting, 1, 3)
     silent.theirs.send(b"!")  # a part of a message
     assert waiting.pick() == ["a"]
     silent.ours.recv(1)
-    look_each_second(waiting, 4, 6)
+    look_each_second(waiting, 3, 4)
     assert [one for one in silent.wire.asked if "silence" in one] == ["silence 1"] * 2, "it was heard"
     with pytest.raises(SilentError):
-        look_each_second(waiting, 6, 9)
+        look_each_second(waiting, 4, 6)
 
 
 class Together(World):

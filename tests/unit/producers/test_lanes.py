@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf
 from typing import Any
 
 import pytest
@@ -46,12 +45,8 @@ ROW = Batch(
 class Part:
     """Stands for a lane's stream, its cutter, or what reads its rows."""
 
-    at: float = 0.0
     over: bool = False
     closed: bool = False
-
-    def due(self) -> float:
-        return self.at
 
     def close(self) -> None:
         self.closed = True
@@ -59,16 +54,6 @@ class Part:
 
 def lane(stream: Any, cutter: Any, existing: Any, *, ends: bool = False) -> PartitionRun:
     return PartitionRun(PARTITION, stream, cutter, existing, ends=ends)
-
-
-@pytest.mark.parametrize(
-    ("cut", "read", "publishes", "due"),
-    [(3.0, 5.0, True, 3.0), (5.0, 3.0, True, 3.0), (3.0, 5.0, False, 5.0), (3.0, inf, False, inf)],
-)
-def test_there_is_something_to_do_when_the_first_of_both_is_due(
-    cut: float, read: float, due: float, *, publishes: bool
-) -> None:
-    assert lane(Part(), Part(cut), Part(read)).due(publishes=publishes) == due
 
 
 @pytest.mark.parametrize(

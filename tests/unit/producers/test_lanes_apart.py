@@ -275,11 +275,19 @@ def test_a_loop_does_not_spin_for_a_database_that_nothing_can_open_yet() -> None
             leave.wait(20)
             raise AWAY(database=partition.database)
 
-    world = World()
+    world, rings = World(), threading.Semaphore(0)
     lanes = Lanes(
-        cast("PartitionOpener", Opener()), world.committed, world, world.limits, lambda: 1.0, lambda: 0.5
+        cast("PartitionOpener", Opener()),
+        world.committed,
+        world,
+        world.limits,
+        lambda: 1.0,
+        lambda: 0.5,
+        rings.release,
     )
     lanes.begin(world.start())
     lanes.turn(None)
     assert lanes.due == inf, "eight are being opened, and the ninth waits for one of them"
+    assert not rings.acquire(blocking=False)
     leave.set()
+    assert all(rings.acquire(timeout=20) for _ in range(8)), "the end of each ends the wait of the loop"

@@ -3,6 +3,8 @@
 What they answer is scripted; tests/integration/kafka has the same module on real brokers.
 """
 
+import gc
+import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from types import SimpleNamespace
@@ -21,6 +23,7 @@ from wrackline.producers.kafka.offsets_topic import (
     read_slot,
     slot_exists,
 )
+from wrackline.producers.kafka.signal_topic import prepare_signals
 from wrackline.producers.kafka.transactor import OffsetsSlot
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka.offsets_records import Offset, RecordPlace, canonical_json, encode, position_key
@@ -273,3 +276,30 @@ def test_a_broken_record_counts_until_another_of_its_key_comes(monkeypatch: pyte
 def test_a_newer_record_is_no_broken_one(monkeypatch: pytest.MonkeyPatch) -> None:
     newer = canonical_json({"version": 99})
     assert code_of(lambda: contents(monkeypatch, (5, KEY, newer))) == "offsets.unknown_version"
+
+
+class OneThere(Brokers):
+    """A broker that has each topic, and says so with an error that nobody else holds."""
+
+    def create_topics(self, new: Sequence[Any], operation_timeout: float) -> dict[str, Future[object]]:
+        del operation_timeout
+        return {new[0].topic: answer(failing(KafkaError.TOPIC_ALREADY_EXISTS))}
+
+    def create_partitions(self, new: Sequence[Any], operation_timeout: float) -> dict[str, Future[object]]:
+        del operation_timeout
+        return {new[0].topic: answer(failing(KafkaError.INVALID_PARTITIONS))}
+
+
+def test_a_topic_that_is_there_does_not_keep_the_client_that_asked() -> None:
+    """Each client has three threads, and while a task runs, cycles are seldom looked for."""
+    brokers = OneThere(list_topics=[1], describe_configs=["compact"])
+    kept = weakref.ref(brokers)
+    gc.disable()
+    try:
+        prepare_offsets(cast("AdminClient", brokers), TOPIC, 2, 1)
+        prepare_history(cast("AdminClient", brokers), TOPIC, 1)
+        assert prepare_signals(cast("AdminClient", brokers), TOPIC)
+        del brokers
+        assert kept() is None
+    finally:
+        gc.enable()

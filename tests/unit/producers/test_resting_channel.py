@@ -58,6 +58,14 @@ class Channel:
         self._topic.closed += 1
 
 
+def opened(topic: Topic) -> RestingChannel:
+    """Make a channel that is open, and will find that there is nothing."""
+    topic.messages, topic.committed = [6], 1
+    channel = topic.channel()
+    takes(channel, lambda: channel._opening is not None and channel._opening.done())
+    return channel
+
+
 def takes(channel: RestingChannel, until: Callable[[], bool]) -> list[object]:
     found: list[object] = []
     deadline = time.monotonic() + 10
@@ -68,52 +76,71 @@ def takes(channel: RestingChannel, until: Callable[[], bool]) -> list[object]:
     return found
 
 
-def test_it_is_closed_once_nothing_is_there_and_opened_when_something_comes() -> None:
+def test_it_is_opened_when_something_comes_and_closed_once_nothing_is_there() -> None:
     topic = Topic()
     channel = topic.channel()
     assert not channel.heard
-    takes(channel, lambda: topic.closed == 1)
     for _ in range(20):
         topic.now += 10.0
         assert channel.take() == ()
-    assert (topic.opened, channel.heard) == (1, True)
-    topic.messages += [7, 8]
-    found: list[object] = []
-    found += takes(channel, lambda: topic.opened == 2 and not channel.heard)
-    found += [*channel.take(), *channel.take()]
-    assert found == [7, 8]
-    channel.commit()
-    takes(channel, lambda: topic.closed == 2)
-    assert topic.committed == 2
+    assert (topic.opened, channel.heard) == (0, True)
+    for times in (1, 2):
+        topic.messages += [7, 8]
+        found: list[object] = []
+        found += takes(channel, lambda times=times: topic.opened == times and not channel.heard)  # type: ignore[misc]
+        found += [*channel.take(), *channel.take()]
+        assert found == [7, 8]
+        channel.commit()
+        takes(channel, lambda times=times: topic.closed == times)  # type: ignore[misc]
+        assert topic.committed == 2 * times
+        topic.now += 10.0
+
+
+def test_what_was_there_at_first_is_taken_at_once() -> None:
+    topic = Topic()
+    topic.messages += [7]
+    channel = topic.channel()
+    assert takes(channel, lambda: topic.opened == 1 and channel.heard) == [7]
+
+
+def test_it_is_opened_if_nothing_becomes_known_of_the_end_of_the_topic() -> None:
+    topic = Topic()
+    topic.known = False
+    channel = topic.channel()
+    for _ in range(20):
+        assert channel.take() == ()
+    assert (topic.opened, channel.heard) == (0, False)
+    topic.now += resting_channel._SILENCE_S
+    takes(channel, lambda: topic.opened == 1 and channel.heard)
 
 
 def test_it_stays_open_while_kafka_does_not_have_the_results() -> None:
     topic = Topic()
+    channel = opened(topic)
     topic.messages += [7]
-    channel = topic.channel()
     for _ in range(20):
         channel.take()
     assert topic.closed == 0
     channel.commit()
     takes(channel, lambda: topic.closed == 1)
-    assert (topic.committed, topic.opened) == (1, 1)
+    assert (topic.committed, topic.opened) == (2, 1)
 
 
 def test_what_came_before_it_was_closed_is_not_left() -> None:
     """The channel has not seen yet what the topic's end shows."""
     topic = Topic()
-    channel = topic.channel()
-    takes_first = Channel.take
+    takes_first, gone = Channel.take, [6]
 
     def take(self: Channel) -> list[Read | WracklineError]:
         found = takes_first(self)
-        if not topic.messages:
+        if topic.messages == gone:
             topic.messages.append(7)  # just after the channel has looked
         return found
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Channel, "take", take)
-        assert takes(channel, lambda: topic.messages != []) == []
+        channel = opened(topic)
+        assert takes(channel, lambda: topic.messages != gone) == []
         found: list[object] = [*channel.take()]
         assert found == [7]
     assert topic.opened == 1
@@ -122,8 +149,8 @@ def test_what_came_before_it_was_closed_is_not_left() -> None:
 @pytest.mark.parametrize("known", [False, True])
 def test_it_is_not_closed_where_the_end_of_the_topic_is_not_known(*, known: bool) -> None:
     topic = Topic()
+    channel = opened(topic)
     topic.known = known
-    channel = topic.channel()
     for _ in range(20):
         channel.take()
     assert (channel._channel is None) == known
@@ -140,7 +167,7 @@ def test_a_refusal_is_reported_and_is_no_result() -> None:
 def test_it_is_not_opened_again_at_once() -> None:
     """A transaction that is open lets the topic end behind what a reader sees."""
     topic = Topic()
-    channel = topic.channel()
+    channel = opened(topic)
     takes(channel, lambda: topic.closed == 1)
     topic.messages += [7]
     for _ in range(20):
@@ -152,7 +179,7 @@ def test_it_is_not_opened_again_at_once() -> None:
 
 def test_one_that_is_being_opened_is_closed_when_it_is_open() -> None:
     topic = Topic()
-    channel = topic.channel()
+    channel = opened(topic)
     takes(channel, lambda: topic.closed == 1)
     may, opens = threading.Event(), topic.open
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pymysql
 from pymysql.connections import Connection
 
-from wrackline.producers.kit.log_reports import LogReports
+from wrackline.producers.kit.log_reports import LogReports, ReportMoment
 from wrackline.producers.sources.mysql.connect.connect import query_dicts
 from wrackline.producers.sources.mysql.connect.quoting import table_name
 from wrackline.producers.sources.mysql.discover.discover import MySqlCatalogue
@@ -54,7 +54,7 @@ class MySqlCatalogueReader:
     _listed: frozenset[TableId] = frozenset()
     _shapes: dict[TableId, TableSchema | None] = field(default_factory=dict)
 
-    def look(self, begun: int) -> MySqlCatalogueSnapshot:
+    def look(self, begun: ReportMoment) -> MySqlCatalogueSnapshot:
         """Take a picture; `begun` is how many reports the log has made until now."""
         if self._connection is None or not self._connection.open:
             self._connection = self.connect()
@@ -72,7 +72,7 @@ class MySqlCatalogueReader:
         self._listed = listed
         [end] = query_dicts(connection, self.log_status)
         return MySqlCatalogueSnapshot(
-            begun,
+            begun.number,
             {table: self._shapes.get(table) for table in listed},
             upto=(file_number(str(end["File"])), int(end["Position"])),
             unsettled=unsettled,

@@ -4,6 +4,7 @@ In: relation messages, DDL messages, snapshots of the catalogue.  Out: the shape
 rows, and steps such as Appeared, Reshaped and Vanished.
 
     table_tracker      which tables there are at this place of the log, each change reported once
+    sight              whether any catalogue of the server may have changed
     catalogue_snapshot reads the whole catalogue now and then, and adds new tables to the publication
     table_resolver     resolves a relation message to its shape and the ids of its schemas
     publication        creates the publication and adds tables to it

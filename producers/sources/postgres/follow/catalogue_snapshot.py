@@ -1,11 +1,13 @@
 """Takes a picture of the catalogue, and adds the tables that it shows as missing to a publication of ours.
 
-    one look:  locks  ->  names of all tables  ->  columns of captured tables that have changed
-               ->  the publication, tables added to it  ->  the place in the log that holds all of this
+    one look:  what transactions see  ->  locks  ->  names of all tables
+               ->  columns of captured tables that have changed  ->  the publication, tables added to it
+               ->  the place in the log that holds all of this
 
 Each look is a few short statements on a connection of its own; a table whose digest has not changed is not
 read again.  The locks come first: a table that was being altered then is left out, because later statements
-may show it as older than the log does.
+may show it as older than the log does.  While no transaction has ended on the whole server, there is nothing
+to look at: the catalogue is as the last picture shows it.
 """
 
 from collections import Counter
@@ -13,6 +15,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from wrackline.producers.kit.log_reports import ReportMoment
 from wrackline.producers.sources.postgres.connect.connect import Connection
 from wrackline.producers.sources.postgres.discover.discover import AT_ONCE, LOGGED, READABLE, PgCatalogue
 from wrackline.producers.sources.postgres.discover.facts import (
@@ -21,6 +24,7 @@ from wrackline.producers.sources.postgres.discover.facts import (
     PgTableFacts,
 )
 from wrackline.producers.sources.postgres.follow import publication, publication_fit
+from wrackline.producers.sources.postgres.follow.sight import PgSight
 from wrackline.producers.sources.postgres.log.slot import log_end
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.tables.table import TableId, TableSchema
@@ -77,6 +81,7 @@ class PgCatalogueReader:
     captures: Callable[[TableId], bool]
     name: str  # of the publication
     ours: bool  # it is a list that we may add to
+    sight: PgSight = field(default_factory=PgSight)
     pushes: bool = True  # it may write to the log, so that the log reaches a picture sooner
     added: set[TableId] = field(default_factory=set)  # and not handed over yet
     _connection: Connection | None = None
@@ -84,14 +89,20 @@ class PgCatalogueReader:
     _seen: dict[int, _SeenTable] = field(default_factory=dict)
     _names: frozenset[tuple[int, TableId]] = frozenset()
     _keyless: Counter[int] = field(default_factory=Counter)
+    _settled: tuple[str, int] | None = None  # what the last picture was taken of, if nothing was under way
+    _shown: tuple[str, int] | None = None  # the same of the picture that the caller has
 
-    def look(self, begun: int) -> PgCatalogueSnapshot:
-        """Take a picture; `begun` is how many reports the log has made until now."""
+    def look(self, begun: ReportMoment) -> PgCatalogueSnapshot | None:
+        """Take a picture, unless it would be the one before; `begun` is how many reports the log has made."""
         if self._connection is None or self._connection.closed:
             self._connection = self.connect()
             self._catalogue = self.catalogue_over(self._connection)
         connection, catalogue = self._connection, self._catalogue
         assert catalogue is not None  # noqa: S101 - made with the connection, only for the type
+        view = self.sight.of(connection)
+        if view is not None and self._shown == (view, begun.news):
+            return None
+        self._shown = None
         unsettled = catalogue.altering()
         entries = self._tables(connection)
         dropped = self._dropped(connection, entries)
@@ -111,14 +122,18 @@ class PgCatalogueReader:
             entries[oid] = replace(entry, added=entry.table in self.added)
         if self.pushes and (news or busy or self.added):
             self._push(connection)
-        return PgCatalogueSnapshot(begun, log_end(connection), entries, unsettled | busy, carried, dropped)
+        unsettled |= busy
+        self._settled = None if view is None or unsettled or self.added else (view, begun.news)
+        return PgCatalogueSnapshot(begun.number, log_end(connection), entries, unsettled, carried, dropped)
 
     def handed_over(self, picture: PgCatalogueSnapshot) -> None:
         """Note that the caller has the picture, and with it the added tables."""
+        self._shown = self._settled
         self.added.difference_update(one.table for one in picture.entries.values() if one.added)
 
     def close(self) -> None:
-        """End the connection."""
+        """End the connection; the next one may be to another server."""
+        self._shown = None
         if self._connection is not None:
             self._connection.close()
 

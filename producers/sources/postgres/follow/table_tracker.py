@@ -111,7 +111,7 @@ class PgTableTracker:
         """Take a picture that the log has passed."""
         first, self._settled = not self._settled, True
         self._published = picture.published
-        self.reports.add()
+        self.reports.take_snapshot()
         steps: list[Step] = []
         for oid in self.tables.missing(picture, picture.entries):
             steps += self.tables.remove(oid, dropped=oid in picture.dropped)

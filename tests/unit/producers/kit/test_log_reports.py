@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from wrackline.producers.kit.log_reports import LogReports
+from wrackline.producers.kit.log_reports import LogReports, ReportMoment
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,17 @@ def test_a_look_that_reads_the_count_sees_the_subjects_of_its_reports() -> None:
     class Watched(LogReports):
         def __setattr__(self, name: str, value: object) -> None:
             super().__setattr__(name, value)
-            if name == "count" and value:
+            if name == "moment" and value != ReportMoment():
                 seen.append((self.count, "a" in self.recent()))
 
     Watched().add("a")
     assert seen == [(1, True)]
+
+
+def test_a_snapshot_has_a_number_and_is_no_news() -> None:
+    reports = LogReports()
+    reports.add("a")
+    reports.take_snapshot()
+    assert reports.moment == ReportMoment(number=2, news=1)
+    reports.add()
+    assert reports.moment == ReportMoment(number=3, news=2)
