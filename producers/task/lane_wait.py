@@ -73,7 +73,8 @@ class LaneWait:
                     rest.due = -math.inf
         rests = self._rests
         busy = {partition for partition, rest in rests.items() if rest.busy}
-        due = -math.inf if len(rests) < len(lanes) else min(rest.due for rest in rests.values())
+        due = min((rest.due for rest in rests.values()), default=math.inf)
+        due = -math.inf if len(rests) < len(lanes) else due
         patience = min(patience, self._beside_rows) if busy else patience
         reasons = busy | self._heard(max(0.0, min(patience, min(self._round_at, due) - now)))
         now = self._clock()
