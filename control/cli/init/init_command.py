@@ -63,6 +63,13 @@ def _kinds(side: Side, what: str) -> str:
     return f"{what}. One of: {', '.join(Installed().kinds(side))}."
 
 
+SourceTls = Annotated[
+    str | None, typer.Option(help=f"{_PROTECTED} For {_OF_POSTGRES}; for {_OF_MYSQL}; for {_OF_SQLSERVER}.")
+]
+Databases = Annotated[
+    str | None,
+    typer.Option(help="The database to copy; several, separated by commas; for mariadb and mysql a pattern."),
+]
 TargetKind = Annotated[
     str | None,
     typer.Option(help=_kinds("target", "The kind of the target; without it, the pipeline ends in Kafka")),
@@ -78,17 +85,9 @@ def init(  # noqa: PLR0913 - each is a flag
     source: Annotated[str | None, typer.Option(help=_kinds("source", "The kind of the source"))] = None,
     host: Annotated[str | None, typer.Option(help="The source's host.")] = None,
     port: Annotated[str | None, typer.Option(help="The source's port, if not the usual one.")] = None,
-    tls: Annotated[
-        str | None,
-        typer.Option(help=f"{_PROTECTED} For {_OF_POSTGRES}; for {_OF_MYSQL}; for {_OF_SQLSERVER}."),
-    ] = None,
+    tls: SourceTls = None,
     user: Annotated[str | None, typer.Option(help="The user at the source.")] = None,
-    database: Annotated[
-        str | None,
-        typer.Option(
-            help="The database to copy; several, separated by commas; for mariadb and mysql a pattern."
-        ),
-    ] = None,
+    database: Databases = None,
     password_env: Found = None,
     password_file: File = None,
     tables: Annotated[

@@ -10,6 +10,7 @@ In: values of the runtime's services.  Out: lines, documents, and the exit code.
     finding_text      what a check found
     assumption_text   what became of a source's assumptions
     status_text       a pipeline's status for people
+    database_text     what it says of its databases: what is wrong first
     status_watch      the same, again every few seconds
     moment_argument   a moment that an argument names
 """
