@@ -54,11 +54,11 @@ def test_a_deal_is_known_again_by_a_digest_that_is_in_kafka() -> None:
 
 
 def test_one_task_has_all_databases_and_two_of_them_are_several() -> None:
-    several, single = checked(SEVERAL).values, checked(GOOD).values
+    several, one = checked(SEVERAL).values, checked(GOOD).values
     assert several is not None
-    assert single is not None
+    assert one is not None
     assert whole_deal(several, 7) == Deal(7, (("a", "b", "c"),))
-    assert whole_deal(single, 7) == Deal(7, (("",),))
+    assert whole_deal(one, 7) == Deal(7, (("",),))
     assert [Deal(1, shares).several for shares in ((("a",),), (("a", "b"),), (("a",), ("b",)))] == [
         False,
         True,
