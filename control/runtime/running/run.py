@@ -20,7 +20,7 @@ and errors.retry.timeout.
 import random
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from threading import Event
@@ -153,12 +153,7 @@ def run(
                     raise NOT_STOPPED(pipeline=values.text("name"), seconds=LAST_WORD)
             if measures.running:
                 pulse()
-        try:
-            working.result()
-        except WracklineError as error:
-            if share.deal.several and len(share.names) == 1:  # the others are those of other tasks
-                raise of_database(error, share.names[0]) from error
-            raise
+        _end_with(working, share)
         pulse(last=True)
         _last_words(source, log, completed=narration.completed)
 
@@ -215,6 +210,16 @@ def _work(
             with opened:
                 task.run()
             return
+
+
+def _end_with(working: Future[None], share: TaskShare) -> None:
+    """Raise what ended the task; the error of a task with one of several databases names that one."""
+    try:
+        working.result()
+    except WracklineError as error:
+        if share.deal.several and len(share.names) == 1:  # the others are those of other tasks
+            raise of_database(error, share.names[0]) from error
+        raise
 
 
 def _begin(
