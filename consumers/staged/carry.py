@@ -15,7 +15,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from wrackline.consumers.contract.plan import ROW, MergePlan
+from wrackline.consumers.contract.plan import ROW, MergePlan, TableMode
 from wrackline.consumers.staged.dialect import Primitive
 from wrackline.consumers.staged.merge import StageColumn
 from wrackline.schemas.tables.types import ColumnType, Kind
@@ -37,7 +37,7 @@ def primitives(frame: DataFrame, plan: MergePlan, columns: Sequence[StageColumn]
     """Return the stage's columns."""
     row = F.col("row")
     made = {
-        "k": _key(row, plan),
+        "k": row.getField(plan.ours.row) if plan.only_adds else _key(row, plan),
         "seq": F.col("seq"),
         "op": F.col("op"),
         "commit_us": F.unix_micros("commit_ts"),
@@ -45,6 +45,8 @@ def primitives(frame: DataFrame, plan: MergePlan, columns: Sequence[StageColumn]
         "unsent": _identities("unsent", plan),
         "missing": _identities("missing", plan),
     }
+    if plan.mode is TableMode.HISTORY:
+        made["e"] = row.getField(plan.ours.row)
     for at, column in enumerate(plan.columns):
         made[f"c{at}"] = _value(row.getField(column.target), column.type)
         if plan.told_late:
@@ -53,10 +55,8 @@ def primitives(frame: DataFrame, plan: MergePlan, columns: Sequence[StageColumn]
 
 
 def _key(row: Column, plan: MergePlan) -> Column:
-    if any(column.identity == ROW for column in plan.columns):
-        return row.getField(plan.ours.row)
-    types = {column.target: column.type for column in plan.columns}
-    texts = [_key_text(row.getField(name), types[name]) for name in plan.key]
+    types = {column.target: column.type for column in plan.columns if column.identity != ROW}
+    texts = [_key_text(row.getField(name), types[name]) for name in plan.key if name in types]
     return F.sha2(F.to_json(F.array(*texts), _JSON), 256)
 
 

@@ -49,8 +49,9 @@ class StageColumn:
 def staged_columns(plan: MergePlan) -> tuple[StageColumn, ...]:
     """Return what a batch is staged as.
 
-    `k` is the key's hash, or the row's own id; `c` and a number is the plan's column of that place; `w` and a
-    number says when it was known, where the plan has that; `unsent` and `missing` are lists of identities.
+    `k` is the key's hash, or the event's own row, which in a history is `e`; `c` and a number is the plan's
+    column of that place; `w` and a number says when it was known, where the plan has that; `unsent` and
+    `missing` are lists of identities.
     """
     ours = {
         "seq": Primitive.TEXT,
@@ -66,7 +67,8 @@ def staged_columns(plan: MergePlan) -> tuple[StageColumn, ...]:
         StageColumn(f"w{at}", Primitive.TEXT) for at, one in numbered if plan.told_late and _lacks(one, plan)
     ]
     marks = [StageColumn(name, of) for name, of in ours.items()]
-    return (StageColumn("k", Primitive.TEXT), *values, *marks, *late)
+    found_by = ("k", "e") if plan.mode is TableMode.HISTORY else ("k",)
+    return (*(StageColumn(name, Primitive.TEXT) for name in found_by), *values, *marks, *late)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class StagedMerge:
     def asks_for_rows(self) -> str | None:
         """Ask for a row within the range of the keys of a load; None: that says nothing about the keys."""
         ranges = self._ranges()
-        if not self.plan.loads or self.plan.mode is not TableMode.UPSERT or not ranges:
+        if not self.plan.loads or not ranges:
             return None
         return f"SELECT 1 FROM {self.table} t WHERE {' AND '.join(self._within())} LIMIT 1"  # noqa: S608
 

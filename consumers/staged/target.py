@@ -45,6 +45,7 @@ from wrackline.consumers.staged.state import (
     state_move,
 )
 from wrackline.consumers.staged.upkeep import forget_stages, upkeep
+from wrackline.consumers.staged.versions import StagedVersions
 from wrackline.consumers.staged.view import create_view
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.language.findings import Finding
@@ -144,7 +145,7 @@ class StagedTarget(Generic[Frame]):
             renames=True,
             drops=True,
             widens=self._dialect.widens,
-            modes=frozenset({TableMode.UPSERT, TableMode.APPEND}),
+            modes=frozenset(TableMode),
             unheld=self._dialect.unheld,
         )
 
@@ -294,10 +295,13 @@ class StagedTarget(Generic[Frame]):
         path = self._dialect.path
         table = path(self._layout.place(plan.table.id).table)
         stage = "" if staged.stage is None else path(staged.stage.relation)
-        merge = StagedMerge(plan, state.shape, self._dialect, table, stage, floor)
+        write = StagedVersions if plan.mode is TableMode.HISTORY else StagedMerge
+        merge = write(plan, state.shape, self._dialect, table, stage, floor)
         steps = [merge.void()] if floor != state.applied.floor else []
         if staged.stage is None:
             return steps
+        if isinstance(merge, StagedVersions):
+            merge = merge.lacking(session.rows(merge.asks_for_unsent()))
         question = merge.asks_for_rows()
         all_new = question is not None and not session.rows(question)
         return [*steps, *merge.steps(all_new=all_new)]

@@ -1,6 +1,7 @@
 """What readers see of a table, under the source's names.
 
     upsert    rows that live and are complete, without columns of ours
+    history   complete versions, with when each began and ended, and when its newest event was written
     append    every event, with what it was, its place, and which columns it did not send
 
 In a table without a key each event left rows of its own: what came, and what went as a tombstone.  Readers
@@ -9,7 +10,7 @@ see a content as often as it came more than it went; contents are compared exact
 
 from collections.abc import Iterable
 
-from wrackline.consumers.contract.plan import TableMode
+from wrackline.consumers.contract.plan import END, START, TableMode
 from wrackline.consumers.staged.dialect import StagedDialect, list_holds, make_list
 from wrackline.consumers.staged.shape import StagedShape
 
@@ -50,6 +51,10 @@ def _query(table: str, shape: StagedShape, dialect: StagedDialect) -> str:
         columns += [quoted(name) for name in (ours.op, ours.seq, ours.commit_ts)]
         columns.append(f"{_missing_names(shape, dialect)} AS {quoted(ours.missing)}")
         return f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608
+    if shape.mode is TableMode.HISTORY:
+        columns += [f"{quoted(ours.start)} AS {quoted(START)}", f"{quoted(ours.end)} AS {quoted(END)}"]
+        whole = f"{quoted(ours.start)} IS NOT NULL AND {quoted(ours.missing)} IS NULL"
+        return f"SELECT {', '.join([*columns, quoted(ours.commit_ts)])} FROM {table} WHERE {whole}"  # noqa: S608
     deleted = quoted(ours.deleted)
     if not shape.keyless:
         lives = f"NOT {deleted} AND {quoted(ours.missing)} IS NULL"

@@ -12,7 +12,7 @@ from wrackline.schemas.tables.table import KeyKind
 from wrackline.testing.targets.drop_suite import DropSuite
 from wrackline.testing.targets.keyless_suite import BAG, KeylessPromises, KeylessWorld, KeyPromises, row
 from wrackline.testing.targets.merge_model import Change
-from wrackline.testing.targets.modes_suite import AppendPromises, HardDeletePromises
+from wrackline.testing.targets.modes_suite import AppendPromises, HardDeletePromises, HistoryPromises
 from wrackline.testing.targets.target_suite import (
     CommitPromises,
     LetterPromises,
@@ -42,6 +42,14 @@ class TestTheMerge(MergePromises, CommitPromises, HardDeletePromises, KeyPromise
             put(world, plan_for(world, number, table=by_weight), one)
         assert len(world.stored(BAG.id)) == 1
         assert [text for text in world.trap.texts if '"weight" = s.c3' in text]
+
+
+class TestHistories(HistoryPromises):
+    """Versions; test_staged_histories.py has more of them, in both forms."""
+
+    @pytest.fixture(params=alternatives(FORMS), ids=["merge", "parts"])
+    def world(self, request: pytest.FixtureRequest, tmp_path: Path) -> DuckWorld:
+        return DuckWorld(tmp_path, request.param)
 
 
 class TestTheRest(LetterPromises, ShapePromises, KeylessPromises, AppendPromises, DropSuite):
