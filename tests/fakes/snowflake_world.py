@@ -13,7 +13,7 @@ from snowflake.connector.cursor import SnowflakeCursor
 
 from tests.fakes.duck_world import Frame, ModelCarrier
 from wrackline.consumers.contract.identifiers import Case
-from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.contract.plan import END, START, MergePlan
 from wrackline.consumers.contract.target import Target
 from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.places import StagedLayout
@@ -29,6 +29,7 @@ from wrackline.testing.targets.merge_model import Change, Content, Key, Stored, 
 from wrackline.testing.targets.target_suite import Crash
 
 _NUMBERS = itertools.count()
+_AS_THE_SUITE_HAS_IT = {name.lower(): name for name in (START, END)}  # every other name of it is lower case
 _BEGINNINGS = {
     "before the transaction": "BEGIN",
     "before the merge": "MERGE INTO",
@@ -130,7 +131,8 @@ class SnowflakeWorld:
         raise AssertionError(f"{name}: no table is set aside here")
 
     def seen(self, table: TableId) -> Sequence[Mapping[str, object]]:
-        return self.sql(f"SELECT * FROM {DIALECT.path(self.layout.place(table).view)}")
+        rows = self.sql(f"SELECT * FROM {DIALECT.path(self.layout.place(table).view)}")
+        return [{_AS_THE_SUITE_HAS_IT.get(name, name): value for name, value in row.items()} for row in rows]
 
     def copies(self, table: TableId, columns: tuple[str, ...]) -> Mapping[Content, int]:
         return Counter(content(row, columns) for row in self.seen(table))
