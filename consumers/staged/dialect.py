@@ -77,6 +77,8 @@ class StagedDialect:
     # column, and replaces no view by one with other columns
     transactional_ddl: bool = False
     unheld: str = ""  # characters that no text may have
+    # a part of a text between separators, by its number from 1
+    part: Callable[[str, str, int], str] = lambda text, by, at: f"SPLIT_PART({text}, {by}, {at})"
 
     def path(self, relation: StagedRelation) -> str:
         """Name a table or a view."""

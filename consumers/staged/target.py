@@ -47,7 +47,7 @@ from wrackline.consumers.staged.state import (
 from wrackline.consumers.staged.upkeep import forget_stages, upkeep
 from wrackline.consumers.staged.versions import StagedVersions
 from wrackline.consumers.staged.view import create_view
-from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.tables.evolution import ChangeType, Widening
 from wrackline.schemas.tables.table import TableId
@@ -100,6 +100,13 @@ LOAD_SHORT = define(
     Transient,
     "{carried} rows of a batch of {table} were written to files, and the target loaded {loaded}",
     hint="the batch is done again; if this keeps happening, something changes or removes the files meanwhile",
+)
+SEQUENCE_OF_FIELDS = define(
+    "staged.sequence_of_fields",
+    Definite,
+    "the versions of {table} are placed by several fields, and {place} would show one value in their place",
+    hint="make one column of them in the flow's view, which sorts as they do, and name it:"
+    " sequence_by='place'; for two whole numbers: lpad(first, 19, '0') || lpad(second, 19, '0') AS place",
 )
 TYPE_CHANGED = define(
     "staged.type_changed",
@@ -158,6 +165,8 @@ class StagedTarget(Generic[Frame]):
     def ensure_table(self, plan: MergePlan) -> None:
         """Create state, table and view, in this order, or finish what a crash left of them."""
         table, place = plan.table.id, self._layout.place(plan.table.id)
+        if plan.ours.shown is not None and plan.ours.shown.is_struct:
+            raise SEQUENCE_OF_FIELDS(table=table, place=self._dialect.path(place.view))
         with self._session(table, "the creation") as session:
             state = self._state(session, table)
             if state is None:

@@ -11,8 +11,10 @@ see a content as often as it came more than it went; contents are compared exact
 from collections.abc import Iterable
 
 from wrackline.consumers.contract.plan import END, START, TableMode
-from wrackline.consumers.staged.dialect import StagedDialect, list_holds, make_list
+from wrackline.consumers.contract.sequences import BELOW_ALL_LONGS, ESCAPES, PARTS
+from wrackline.consumers.staged.dialect import Primitive, StagedDialect, list_holds, make_list
 from wrackline.consumers.staged.shape import StagedShape
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 
 def create_view(view: str, table: str, shape: StagedShape, dialect: StagedDialect) -> str:
@@ -52,7 +54,8 @@ def _query(table: str, shape: StagedShape, dialect: StagedDialect) -> str:
         columns.append(f"{_missing_names(shape, dialect)} AS {quoted(ours.missing)}")
         return f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608
     if shape.mode is TableMode.HISTORY:
-        columns += [f"{quoted(ours.start)} AS {quoted(START)}", f"{quoted(ours.end)} AS {quoted(END)}"]
+        for place, name in ((ours.start, START), (ours.end, END)):
+            columns.append(f"{_shown_place(quoted(place), shape, dialect)} AS {quoted(name)}")
         whole = f"{quoted(ours.start)} IS NOT NULL AND {quoted(ours.missing)} IS NULL"
         return f"SELECT {', '.join([*columns, quoted(ours.commit_ts)])} FROM {table} WHERE {whole}"  # noqa: S608
     deleted = quoted(ours.deleted)
@@ -65,6 +68,32 @@ def _query(table: str, shape: StagedShape, dialect: StagedDialect) -> str:
         f" {_count(deleted, _content(shape, dialect))} AS {went} FROM {table} t) counted"
         f" WHERE NOT {deleted} AND {copy} > {went}"
     )
+
+
+def _shown_place(text: str, shape: StagedShape, dialect: StagedDialect) -> str:
+    """Show a place of a table of ours as it is, and a feed's as the value of its sequence."""
+    if shape.ours.shown is None:
+        return text
+    ((_, of),) = shape.ours.shown.fields  # no table of several is made
+    part = dialect.part(text, _control_characters(PARTS), 1)
+    if of.kind is Kind.STRING:
+        for character, escaped in reversed(ESCAPES.items()):
+            if character not in dialect.unheld:
+                part = f"REPLACE({part}, {_control_characters(escaped)}, {_control_characters(character)})"
+        return part
+    if of.kind is Kind.DECIMAL:
+        precision, scale = of.precision or 0, of.scale or 0
+        wider = ColumnType(of.kind, of.source, precision + 1, scale)
+        zero = dialect.restored(f"'{10 ** (precision - scale)}'", wider)
+        return dialect.converted(f"{dialect.restored(part, wider)} - {zero}", wider, of)
+    long = ColumnType(Kind.UINT64, of.source)
+    zero = dialect.restored(f"'{BELOW_ALL_LONGS}'", long)
+    return dialect.restored(dialect.cast(f"{dialect.restored(part, long)} - {zero}", Primitive.BIGINT), of)
+
+
+def _control_characters(text: str) -> str:
+    """Write control characters, which no text of a statement should hold."""
+    return " || ".join(f"CHR({ord(one)})" for one in text)
 
 
 def _copy(shape: StagedShape, dialect: StagedDialect) -> str:

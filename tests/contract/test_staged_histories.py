@@ -2,8 +2,10 @@
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,10 @@ from tests.fakes.duck_service import DIALECT, IN_PARTS, DuckService, DuckSession
 from tests.fakes.duck_world import DuckWorld
 from tests.fixtures.tiers import alternatives
 from wrackline.consumers.contract.plan import END, START, KeyColumnRange, TableMode
+from wrackline.consumers.contract.sequences import FeedSequence
 from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.service import StagedSession
+from wrackline.schemas.errors import Definite
 from wrackline.schemas.tables.table import Column, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
 from wrackline.testing.targets.histories import KEY, NAMES
@@ -270,6 +274,50 @@ def test_the_events_of_a_first_load_are_only_inserted(either: DuckWorld) -> None
         ["MERGE"] if either.service.dialect.conditional_merge else ["UPDATE", "INSERT"]
     ), "9 is there already"
     assert [key for key, *_ in spans(either)] == [1, 10, 2, 3, 8, 9]
+
+
+def feed_text(number: int) -> str:
+    """Write a whole number, a day or a moment as feed_sequence.py does, with a hash behind it."""
+    return f"{number + 2**63:020d}\x01deed"
+
+
+SEQUENCES: Mapping[str, tuple[ColumnType, str, object]] = {  # its type, its text, and what is shown
+    "least": (ColumnType(Kind.INT64, "feed"), feed_text(-(2**63)), -(2**63)),
+    "greatest": (ColumnType(Kind.INT32, "feed"), feed_text(2**31 - 1), 2**31 - 1),
+    "day": (ColumnType(Kind.DATE, "feed"), feed_text(-1), date(1969, 12, 31)),
+    "moment": (
+        ColumnType(Kind.TIMESTAMP_MICROS, "feed"),
+        feed_text(-1),
+        datetime(1969, 12, 31, 23, 59, 59, 999_999),  # noqa: DTZ001 - it has no zone
+    ),
+    "decimal": (
+        ColumnType(Kind.DECIMAL, "feed", 36, 9),
+        f"0{10**27 - 1}.500000000\x01deed",
+        Decimal("-0.5"),
+    ),
+    "text": (ColumnType(Kind.STRING, "feed"), "a\x02\x02b\x02\x03\x01deed", "a\x01b\x02"),
+}
+
+
+@pytest.mark.parametrize("its_type", SEQUENCES)
+def test_the_versions_of_a_feed_show_its_sequence(either: DuckWorld, its_type: str) -> None:
+    of, text, value = SEQUENCES[its_type]
+    plan = planned(either, TableMode.HISTORY, 1)
+    plan = replace(plan, ours=plan.ours.of_feed("_wl_", FeedSequence((("", of),))))
+    begins, ends = replace(change("c", A, 1, "x"), seq=text), replace(change("u", A, 2, "y"), seq=text + "f")
+    tell(either, plan, begins, ends)
+    first, second = sorted(either.seen(TABLE.id), key=lambda row: str(row["label"]))
+    assert [first[START], first[END], second[START], second[END]] == [value, value, value, None]
+    assert {name for name in first if name.startswith("_")} == {START, END, "_wl_commit_ts"}
+
+
+def test_a_sequence_of_several_fields_is_refused(either: DuckWorld) -> None:
+    plan = planned(either, TableMode.HISTORY, 1)
+    fields = (("a", ColumnType(Kind.INT64, "feed")), ("b", ColumnType(Kind.STRING, "feed")))
+    plan = replace(plan, ours=plan.ours.of_feed("_wl_", FeedSequence(fields)))
+    with pytest.raises(Definite, match=r"staged\.sequence_of_fields.*\"public\"\.\"orders\""):
+        either.target.ensure_table(plan)
+    assert either.target.held(TABLE.id) is None
 
 
 def test_versions_that_lack_a_value_are_counted(either: DuckWorld) -> None:

@@ -50,3 +50,15 @@ JOIN (SELECT seq AS epoch, news, LEAD(seq) OVER (ORDER BY seq) AS cut FROM (SELE
 
 -- view
 CREATE OR REPLACE VIEW `public`.`orders` AS SELECT `id` AS `id`, `day` AS `day`, `price` AS `price`, `label` AS `label`, `weight` AS `weight`, `seen` AS `seen`, `__START_AT` AS `__START_AT`, `__END_AT` AS `__END_AT`, `_wl_commit_ts` FROM `wrackline`.`public__orders` WHERE `__START_AT` IS NOT NULL AND `_wl_missing` IS NULL;
+
+-- view of a feed by int64
+CREATE OR REPLACE VIEW `public`.`orders` AS SELECT `id` AS `id`, `day` AS `day`, `price` AS `price`, `label` AS `label`, `weight` AS `weight`, `seen` AS `seen`, CAST(PARSE_NUMERIC(SPLIT(`_wl_start`, CHR(1))[SAFE_ORDINAL(1)]) - PARSE_NUMERIC('9223372036854775808') AS INT64) AS `__START_AT`, CAST(PARSE_NUMERIC(SPLIT(`_wl_end`, CHR(1))[SAFE_ORDINAL(1)]) - PARSE_NUMERIC('9223372036854775808') AS INT64) AS `__END_AT`, `_wl_commit_ts` FROM `wrackline`.`public__orders` WHERE `_wl_start` IS NOT NULL AND `_wl_missing` IS NULL;
+
+-- view of a feed by instant-micros
+CREATE OR REPLACE VIEW `public`.`orders` AS SELECT `id` AS `id`, `day` AS `day`, `price` AS `price`, `label` AS `label`, `weight` AS `weight`, `seen` AS `seen`, TIMESTAMP_MICROS(CAST(PARSE_NUMERIC(SPLIT(`_wl_start`, CHR(1))[SAFE_ORDINAL(1)]) - PARSE_NUMERIC('9223372036854775808') AS INT64)) AS `__START_AT`, TIMESTAMP_MICROS(CAST(PARSE_NUMERIC(SPLIT(`_wl_end`, CHR(1))[SAFE_ORDINAL(1)]) - PARSE_NUMERIC('9223372036854775808') AS INT64)) AS `__END_AT`, `_wl_commit_ts` FROM `wrackline`.`public__orders` WHERE `_wl_start` IS NOT NULL AND `_wl_missing` IS NULL;
+
+-- view of a feed by decimal
+CREATE OR REPLACE VIEW `public`.`orders` AS SELECT `id` AS `id`, `day` AS `day`, `price` AS `price`, `label` AS `label`, `weight` AS `weight`, `seen` AS `seen`, PARSE_NUMERIC(SPLIT(`_wl_start`, CHR(1))[SAFE_ORDINAL(1)]) - PARSE_NUMERIC('1000000000000000000000000000') AS `__START_AT`, PARSE_NUMERIC(SPLIT(`_wl_end`, CHR(1))[SAFE_ORDINAL(1)]) - PARSE_NUMERIC('1000000000000000000000000000') AS `__END_AT`, `_wl_commit_ts` FROM `wrackline`.`public__orders` WHERE `_wl_start` IS NOT NULL AND `_wl_missing` IS NULL;
+
+-- view of a feed by string
+CREATE OR REPLACE VIEW `public`.`orders` AS SELECT `id` AS `id`, `day` AS `day`, `price` AS `price`, `label` AS `label`, `weight` AS `weight`, `seen` AS `seen`, REPLACE(REPLACE(REPLACE(SPLIT(`_wl_start`, CHR(1))[SAFE_ORDINAL(1)], CHR(2) || CHR(1), CHR(0)), CHR(2) || CHR(2), CHR(1)), CHR(2) || CHR(3), CHR(2)) AS `__START_AT`, REPLACE(REPLACE(REPLACE(SPLIT(`_wl_end`, CHR(1))[SAFE_ORDINAL(1)], CHR(2) || CHR(1), CHR(0)), CHR(2) || CHR(2), CHR(1)), CHR(2) || CHR(3), CHR(2)) AS `__END_AT`, `_wl_commit_ts` FROM `wrackline`.`public__orders` WHERE `_wl_start` IS NOT NULL AND `_wl_missing` IS NULL;

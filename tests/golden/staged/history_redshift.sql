@@ -72,3 +72,15 @@ JOIN (SELECT seq AS epoch, news, LEAD(seq) OVER (ORDER BY seq) AS cut FROM (SELE
 
 -- view
 CREATE VIEW "public"."orders" AS SELECT "id" AS "id", "day" AS "day", "price" AS "price", "label" AS "label", "weight" AS "weight", "seen" AS "seen", "__START_AT" AS "__START_AT", "__END_AT" AS "__END_AT", "_wl_commit_ts" FROM "wrackline"."public__orders" WHERE "__START_AT" IS NOT NULL AND "_wl_missing" IS NULL;
+
+-- view of a feed by int64
+CREATE VIEW "public"."orders" AS SELECT "id" AS "id", "day" AS "day", "price" AS "price", "label" AS "label", "weight" AS "weight", "seen" AS "seen", CAST(CAST(SPLIT_PART("_wl_start", CHR(1), 1) AS DECIMAL(20, 0)) - CAST('9223372036854775808' AS DECIMAL(20, 0)) AS BIGINT) AS "__START_AT", CAST(CAST(SPLIT_PART("_wl_end", CHR(1), 1) AS DECIMAL(20, 0)) - CAST('9223372036854775808' AS DECIMAL(20, 0)) AS BIGINT) AS "__END_AT", "_wl_commit_ts" FROM "wrackline"."public__orders" WHERE "_wl_start" IS NOT NULL AND "_wl_missing" IS NULL;
+
+-- view of a feed by instant-micros
+CREATE VIEW "public"."orders" AS SELECT "id" AS "id", "day" AS "day", "price" AS "price", "label" AS "label", "weight" AS "weight", "seen" AS "seen", ((CAST('epoch' AS TIMESTAMP) + (CAST(CAST(SPLIT_PART("_wl_start", CHR(1), 1) AS DECIMAL(20, 0)) - CAST('9223372036854775808' AS DECIMAL(20, 0)) AS BIGINT) / 1000000) * INTERVAL '1 second' + (CAST(CAST(SPLIT_PART("_wl_start", CHR(1), 1) AS DECIMAL(20, 0)) - CAST('9223372036854775808' AS DECIMAL(20, 0)) AS BIGINT) % 1000000) * INTERVAL '1 microsecond') AT TIME ZONE 'UTC') AS "__START_AT", ((CAST('epoch' AS TIMESTAMP) + (CAST(CAST(SPLIT_PART("_wl_end", CHR(1), 1) AS DECIMAL(20, 0)) - CAST('9223372036854775808' AS DECIMAL(20, 0)) AS BIGINT) / 1000000) * INTERVAL '1 second' + (CAST(CAST(SPLIT_PART("_wl_end", CHR(1), 1) AS DECIMAL(20, 0)) - CAST('9223372036854775808' AS DECIMAL(20, 0)) AS BIGINT) % 1000000) * INTERVAL '1 microsecond') AT TIME ZONE 'UTC') AS "__END_AT", "_wl_commit_ts" FROM "wrackline"."public__orders" WHERE "_wl_start" IS NOT NULL AND "_wl_missing" IS NULL;
+
+-- view of a feed by decimal
+CREATE VIEW "public"."orders" AS SELECT "id" AS "id", "day" AS "day", "price" AS "price", "label" AS "label", "weight" AS "weight", "seen" AS "seen", CAST(CAST(SPLIT_PART("_wl_start", CHR(1), 1) AS DECIMAL(37, 9)) - CAST('1000000000000000000000000000' AS DECIMAL(37, 9)) AS DECIMAL(36, 9)) AS "__START_AT", CAST(CAST(SPLIT_PART("_wl_end", CHR(1), 1) AS DECIMAL(37, 9)) - CAST('1000000000000000000000000000' AS DECIMAL(37, 9)) AS DECIMAL(36, 9)) AS "__END_AT", "_wl_commit_ts" FROM "wrackline"."public__orders" WHERE "_wl_start" IS NOT NULL AND "_wl_missing" IS NULL;
+
+-- view of a feed by string
+CREATE VIEW "public"."orders" AS SELECT "id" AS "id", "day" AS "day", "price" AS "price", "label" AS "label", "weight" AS "weight", "seen" AS "seen", REPLACE(REPLACE(SPLIT_PART("_wl_start", CHR(1), 1), CHR(2) || CHR(2), CHR(1)), CHR(2) || CHR(3), CHR(2)) AS "__START_AT", REPLACE(REPLACE(SPLIT_PART("_wl_end", CHR(1), 1), CHR(2) || CHR(2), CHR(1)), CHR(2) || CHR(3), CHR(2)) AS "__END_AT", "_wl_commit_ts" FROM "wrackline"."public__orders" WHERE "_wl_start" IS NOT NULL AND "_wl_missing" IS NULL;

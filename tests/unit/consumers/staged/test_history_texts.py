@@ -17,6 +17,7 @@ from sqlglot.expressions import Command
 
 from tests.unit.consumers.redshift.restrictions import RESERVED, broken
 from wrackline.consumers.contract.plan import Applied, KeyColumnRange, TableMode, plan_merge
+from wrackline.consumers.contract.sequences import FeedSequence
 from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.merge import staged_columns
 from wrackline.consumers.staged.places import StagedLayout
@@ -42,6 +43,12 @@ COLUMNS = (
     Column("seen", 6, ColumnType(Kind.ZONED_TIMESTAMP, "timestamptz")),
 )
 ORDERS = TableSchema(TableId("db", "public", "orders"), COLUMNS, ("id", "day"), KeyKind.PRIMARY)
+SEQUENCES = (
+    ColumnType(Kind.INT64, "feed"),
+    ColumnType(Kind.INSTANT_MICROS, "feed"),
+    ColumnType(Kind.DECIMAL, "feed", 36, 9),
+    ColumnType(Kind.STRING, "feed"),
+)
 WITHIN = {
     "id": KeyColumnRange(41_000, 43_999),
     "day": KeyColumnRange(date(2026, 1, 1), date(2026, 1, 31)),
@@ -72,6 +79,15 @@ def texts(service: str, table: TableSchema = ORDERS) -> dict[str, str]:
         "question": partial.asks_for_unsent(),
         **{f"{name}, {at}": text for name, steps in merges.items() for at, text in enumerate(steps, 1)},
         "view": create_view(dialect.path(place.view), path, shape, dialect),
+        **{
+            f"view of a feed by {of.kind.value}": create_view(
+                dialect.path(place.view),
+                path,
+                replace(shape, ours=plan.ours.of_feed("_wl_", FeedSequence((("", of),)))),
+                dialect,
+            )
+            for of in SEQUENCES
+        },
     }
 
 
