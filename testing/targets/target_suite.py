@@ -145,7 +145,7 @@ class MergePromises:
         assert labels(world) == {A: "new"}
 
     def test_a_batch_twice_is_a_batch_once(self, world: TargetWorld) -> None:
-        """T-S5."""
+        """T-S5, kafka-connect-bigquery#369."""
         first = [change("c", A, 1, "x", "big"), change("c", B, 2, "y")]
         second = [partial("u", A, 3, "new"), change("d", B, 4), change("r", ("c", 3), 5, "z")]
         put(world, plan_for(world, 2), *first)
@@ -158,13 +158,14 @@ class MergePromises:
         assert world.target.applied(TABLE.id) == applied
 
     def test_an_older_change_never_wins(self, world: TargetWorld) -> None:
-        """T-K08."""
+        """T-K08, debezium-server-bigquery#386, debezium-server-iceberg#661."""
         put(world, plan_for(world, 1), change("u", A, 16, "newer"))
         put(world, plan_for(world, 2), change("r", A, 9, "older"))
         put(world, plan_for(world, 3), change("d", A, 15))
         assert labels(world) == {A: "newer"}
 
     def test_a_delete_takes_the_values_along(self, world: TargetWorld) -> None:
+        """artie#796."""
         put(world, plan_for(world, 1), change("c", A, 1, "x", "secret"))
         put(world, plan_for(world, 2), change("d", A, 2))
         assert {row.values["big"] for row in world.stored(TABLE.id).values()} == {None}
@@ -182,7 +183,7 @@ class MergePromises:
         assert labels(world) == {A: "again"}
 
     def test_a_partial_update_keeps_what_is_stored(self, world: TargetWorld) -> None:
-        """T-T01."""
+        """T-T01, artie#100."""
         put(world, plan_for(world, 1), change("c", A, 1, "x", "kept"))
         put(world, plan_for(world, 2), partial("u", A, 2, "new"))
         assert world.visible(TABLE.id)[A] == {"shop": "a", "number": 1, "label": "new", "big": "kept"}
@@ -309,6 +310,7 @@ class CommitPromises:
         assert labels(world) == {A: "x", B: "y", ("c", 3): "z"}, "only the other partition has moved"
 
     def test_a_topic_is_known_by_its_id(self, world: TargetWorld) -> None:
+        """snowflake-kafka-connector#690."""
         put(world, plan_for(world, 3), change("c", A, 1, "x"))
         plan = plan_for(world, 4)
         named = replace(plan.upto, topic_ids={HERE.topic: "00ab"})
@@ -329,6 +331,7 @@ class CommitPromises:
         assert world.target.applied(TABLE.id).offsets == {HERE: 1}
 
     def test_a_crash_leaves_all_of_a_batch_or_nothing(self, world: TargetWorld) -> None:
+        """snowflake-kafka-connector#710."""
         assert world.crash_points, "a target that can't be ended proves nothing"
         for number, point in enumerate(world.crash_points, start=1):
             before = (dict(world.stored(TABLE.id)), world.target.applied(TABLE.id))

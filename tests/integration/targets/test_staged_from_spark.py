@@ -119,6 +119,7 @@ def staged(
 
 
 def test_each_kind_is_staged_as_its_primitive(world: SparkDuckWorld) -> None:
+    """spark-bigquery-connector#1232."""
     found = staged(world, KINDS, ["small"])
     values = [found[f"c{at}"] for at in range(len(KINDS))]
     assert repr([bytes(one) if isinstance(one, bytearray) else one for one in values]) == repr(
