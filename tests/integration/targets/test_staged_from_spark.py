@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.fakes.duck_world import DuckWorld
 from tests.integration.targets.folded_frames import folded_frame
-from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.contract.plan import MergePlan, TableMode
 from wrackline.consumers.staged.carriers import DriverCarrier
 from wrackline.consumers.staged.carry import primitives
 from wrackline.consumers.staged.merge import StageColumn, staged_columns
@@ -18,9 +18,10 @@ from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
 from wrackline.testing.targets.keyless_suite import KeylessPromises
 from wrackline.testing.targets.merge_model import Change
-from wrackline.testing.targets.modes_suite import AppendPromises
+from wrackline.testing.targets.modes_suite import AppendPromises, HistoryPromises
 from wrackline.testing.targets.target_suite import LetterPromises, MergePromises, TargetSuite, plan_for, seq
 
+TABLE_MODES = (TableMode.UPSERT, TableMode.APPEND, TableMode.HISTORY)
 ZONE = "America/St_Johns"  # half an hour off, with a summer time
 
 
@@ -49,10 +50,11 @@ class TestShortly:
 
     test_partial = MergePromises.test_a_partial_update_keeps_what_is_stored
     test_letters = LetterPromises.test_letters_are_kept_as_they_are
+    test_truncates = HistoryPromises.test_a_truncate_ends_what_lived
 
 
 @pytest.mark.deep
-class TestThroughout(TargetSuite, KeylessPromises, AppendPromises):
+class TestThroughout(TargetSuite, KeylessPromises, AppendPromises, HistoryPromises):
     """All of them."""
 
 
@@ -104,11 +106,16 @@ def table_of(kinds: dict[str, tuple[ColumnType, str, object]], key: Sequence[str
 
 
 def staged(
-    world: SparkDuckWorld, kinds: dict[str, tuple[ColumnType, str, object]], key: Sequence[str]
+    world: SparkDuckWorld,
+    kinds: dict[str, tuple[ColumnType, str, object]],
+    key: Sequence[str],
+    mode: TableMode = TableMode.UPSERT,
 ) -> Any:
     """Return the one row of a stage."""
-    plan = plan_for(world, 1, table=table_of(kinds, key))
+    plan = plan_for(world, 1, table=table_of(kinds, key), mode=mode)
     row = ", ".join(f"{text} AS `{name}`" for name, (_, text, _) in kinds.items())
+    if mode is not TableMode.UPSERT:
+        row += f", 'its own' AS `{plan.ours.row}`"
     frame = world.spark.sql(
         f"SELECT struct({row}) AS row, '{seq(1)}' AS seq, 'c' AS op, timestamp_millis(7) AS commit_ts,"
         " false AS deleted, array('text') AS unsent, array('day', 'list') AS missing"
@@ -139,6 +146,14 @@ def test_a_key_has_one_form(world: SparkDuckWorld) -> None:
     )
     assert key(KINDS["float"][0], "-0.0f") == key(ColumnType(Kind.FLOAT64, "float8"), "0.0D")
     assert key(KINDS["text"][0], "'null'") != key(KINDS["text"][0], "CAST(NULL AS STRING)")
+
+
+def test_an_event_is_staged_by_its_own_row_and_in_a_history_by_its_key_too(world: SparkDuckWorld) -> None:
+    upsert, append, history = (staged(world, KINDS, ["small"], mode) for mode in TABLE_MODES)
+    assert append["k"] == history["e"] == "its own"
+    assert history["k"] == upsert["k"] != append["k"]
+    nobody = {**KINDS, "small": (KINDS["small"][0], "CAST(NULL AS SMALLINT)", None)}
+    assert staged(world, nobody, ["small"], TableMode.HISTORY)["k"], "a truncate's key is never null"
 
 
 def replace_scale(of: ColumnType, scale: int) -> ColumnType:
