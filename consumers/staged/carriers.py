@@ -7,6 +7,7 @@ No Python touches a row.
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import pyarrow as pa
@@ -29,10 +30,11 @@ _ARROW = {
 
 
 class DriverCarrier:
-    """Writes files into a folder of the driver's."""
+    """Writes files into a folder of the driver's, which nobody else can read, and which goes with it."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self) -> None:
+        self._own = TemporaryDirectory(prefix="wrackline-batches-")
+        self._folder = Path(self._own.name)
 
     def carry(self, frame: DataFrame, plan: MergePlan, columns: Sequence[StageColumn]) -> CarriedFiles:
         """Collect the frame as Arrow, and write it."""

@@ -76,6 +76,7 @@ class StagedDialect:
     # whether a change of shape is committed with the state; such a service knows no IF (NOT) EXISTS of a
     # column, and replaces no view by one with other columns
     transactional_ddl: bool = False
+    view_option: str = ""  # with which a view that replaces another leaves readers their rights
     unheld: str = ""  # characters that no text may have
 
     def path(self, relation: StagedRelation) -> str:

@@ -43,6 +43,7 @@ DIALECT: Final = StagedDialect(
     converted=types.converted,
     image=types.image,
     moment=types.moment,
+    view_option="COPY GRANTS",
 )
 
 

@@ -29,7 +29,7 @@ class SparkDuckWorld(DuckWorld):
 
     def __init__(self, folder: Path, spark: SparkSession) -> None:
         super().__init__(folder)
-        self.carrier = DriverCarrier(folder)  # type: ignore[assignment]  # frames are Spark's here
+        self.carrier = DriverCarrier()  # type: ignore[assignment]  # frames are Spark's here
         self.target = self.open()
         self.spark = spark.newSession()
         self.spark.conf.set("spark.sql.shuffle.partitions", "1")
