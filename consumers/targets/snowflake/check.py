@@ -9,13 +9,12 @@ grants can't be seen, nothing is said to be missing.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from snowflake.connector.errors import ProgrammingError
 
 from wrackline.consumers.staged.places import StagedPlace
 from wrackline.consumers.targets.snowflake.dialect import literal, quoted
-from wrackline.consumers.targets.snowflake.session import SnowflakeSession
 from wrackline.schemas.language.findings import Finding, Severity, rule
 
 NO_WAREHOUSE = rule(
@@ -115,10 +114,22 @@ class SnowflakeFacts:
     interval_ms: int
 
 
+class CatalogueSession(Protocol):
+    """What a check asks."""
+
+    def rows(self, text: str) -> list[tuple[Any, ...]]:
+        """Ask."""
+        ...
+
+    def named_rows(self, text: str) -> list[Mapping[str, Any]]:
+        """Ask, where columns have names and no fixed order."""
+        ...
+
+
 class Grants:
     """What a role may do, with the roles that were granted to it; `whole`: whether all could be seen."""
 
-    def __init__(self, session: SnowflakeSession, role: str) -> None:
+    def __init__(self, session: CatalogueSession, role: str) -> None:
         self.roles: set[str] = set()
         self.whole = True
         self._held: set[tuple[str, str, str]] = set()
@@ -140,7 +151,7 @@ class Grants:
             return []
         return [right for right in rights if (right, kind, name) not in self._held]
 
-    def _of(self, session: SnowflakeSession, role: str) -> list[Mapping[str, Any]]:
+    def _of(self, session: CatalogueSession, role: str) -> list[Mapping[str, Any]]:
         try:
             return session.named_rows(f"SHOW GRANTS TO ROLE {quoted(role)}")
         except ProgrammingError:
@@ -149,13 +160,13 @@ class Grants:
 
 
 def find_problems(
-    session: SnowflakeSession, facts: SnowflakeFacts, places: Sequence[StagedPlace]
+    session: CatalogueSession, facts: SnowflakeFacts, places: Sequence[StagedPlace]
 ) -> Iterator[Finding]:
     """Look at the warehouse, the database, the schemas, and what is there of the tables."""
     ((role,),) = session.rows("SELECT CURRENT_ROLE()")
     yield from _of_warehouse(session, facts, role)
     database = facts.database.upper()
-    seen = session.named_rows(f"SHOW DATABASES LIKE {_exactly(database)}")
+    seen = session.named_rows(f"SHOW DATABASES LIKE {literal(database)}")
     if not any(row["name"] == database for row in seen):
         yield NO_DATABASE(role=role, database=database)
         return
@@ -181,9 +192,9 @@ def find_problems(
         yield from _of_tables(session, places, there, grants.roles, role)
 
 
-def _of_warehouse(session: SnowflakeSession, facts: SnowflakeFacts, role: str) -> Iterator[Finding]:
+def _of_warehouse(session: CatalogueSession, facts: SnowflakeFacts, role: str) -> Iterator[Finding]:
     name = facts.warehouse.upper()
-    rows = session.named_rows(f"SHOW WAREHOUSES LIKE {_exactly(name)}")
+    rows = session.named_rows(f"SHOW WAREHOUSES LIKE {literal(name)}")  # `_` stands for any character
     found = next((row for row in rows if row["name"] == name), None)
     if found is None:
         yield NO_WAREHOUSE(role=role, warehouse=name)
@@ -191,7 +202,7 @@ def _of_warehouse(session: SnowflakeSession, facts: SnowflakeFacts, role: str) -
     if str(found["state"]).upper() == "SUSPENDED" and str(found["auto_resume"]).lower() != "true":
         yield ASLEEP(warehouse=name)
     suspend, interval = int(found["auto_suspend"] or 0), facts.interval_ms / 1000
-    cost = {"warehouse": name, "credits": _credits(str(found["size"]))}
+    cost: Mapping[str, Any] = {"warehouse": name, "credits": _credits(str(found["size"]))}
     if not suspend:
         yield NEVER_SLEEPS(**cost)
     elif interval <= max(suspend, _LEAST_S):
@@ -200,7 +211,7 @@ def _of_warehouse(session: SnowflakeSession, facts: SnowflakeFacts, role: str) -
 
 
 def _of_tables(
-    session: SnowflakeSession,
+    session: CatalogueSession,
     places: Sequence[StagedPlace],
     there: Mapping[str, object],
     roles: set[str],
@@ -222,8 +233,3 @@ def _of_tables(
 def _credits(size: str) -> int | str:
     """Return what a warehouse costs that is awake all day."""
     return _DAY_HOURS * 2 ** _SIZES.index(size) if size in _SIZES else "many"
-
-
-def _exactly(name: str) -> str:
-    """Write a pattern that means a name alone; the caller compares, because `_` stands for any character."""
-    return literal(name)

@@ -31,8 +31,8 @@ from starlette.routing import request_response
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 _IDLE_S: Final = 10.0
-_CONFLICT: Final = {"errno": 625, "sqlstate": "57014"}  # another transaction holds what is wanted
-_OTHERWISE: Final = {"errno": 603, "sqlstate": "XX000"}
+_CONFLICT: Final = (625, "57014")  # another transaction holds what is wanted
+_OTHERWISE: Final = (603, "XX000")
 
 
 class EmulatedSessions(dict[str, Any]):
@@ -94,8 +94,8 @@ def _answer_errors() -> None:
             try:
                 return execute(self, *given, **named)
             except duckdb.Error as exc:
-                of = _CONFLICT if isinstance(exc, duckdb.TransactionException) else _OTHERWISE
-                raise ProgrammingError(msg=f"the emulator: {exc}", **of) from exc
+                number, state = _CONFLICT if isinstance(exc, duckdb.TransactionException) else _OTHERWISE
+                raise ProgrammingError(msg=f"the emulator: {exc}", errno=number, sqlstate=state) from exc
 
     emulated.execute = answered
 

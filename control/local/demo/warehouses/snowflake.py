@@ -99,7 +99,7 @@ endpoint = "{self.endpoint}"
 account = "demo-emulator"
 user = "wrackline"
 private.key.file = "{self.key}"
-warehouse = "LOADS"
+warehouse = "FAKESNOW_WAREHOUSE"
 dbname = "SHOP"
 
 [secrets]
