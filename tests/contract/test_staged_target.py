@@ -16,6 +16,7 @@ from wrackline.testing.targets.modes_suite import AppendPromises, HardDeleteProm
 from wrackline.testing.targets.target_suite import (
     CommitPromises,
     LetterPromises,
+    LimitPromises,
     MergePromises,
     ShapePromises,
     plan_for,
@@ -44,7 +45,7 @@ class TestTheMerge(MergePromises, CommitPromises, HardDeletePromises, KeyPromise
         assert [text for text in world.trap.texts if '"weight" = s.c3' in text]
 
 
-class TestTheRest(LetterPromises, ShapePromises, KeylessPromises, AppendPromises, DropSuite):
+class TestTheRest(LetterPromises, LimitPromises, ShapePromises, KeylessPromises, AppendPromises, DropSuite):
     """What is alike in both."""
 
     @pytest.fixture(params=alternatives(FORMS), ids=["merge", "parts"])

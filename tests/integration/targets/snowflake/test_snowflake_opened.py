@@ -68,5 +68,7 @@ def test_the_probe_merges_ten_rows_twice_and_leaves_no_table(
     assert tried.finding is None, tried.finding
     assert tried.measures == {"rows": 10, "columns": 3}
     with account.connect() as connection:
-        left = connection.cursor().execute('SHOW OBJECTS IN DATABASE "OPENED"').fetchall()
+        cursor = connection.cursor()
+        cursor.execute('SHOW OBJECTS IN DATABASE "OPENED"')
+        left = cursor.fetchall()
     assert [row[1] for row in left if "TRIAL" in row[1]] == []
