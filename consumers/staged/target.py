@@ -16,20 +16,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
+from wrackline.consumers.contract.direct import DirectChanges
+from wrackline.consumers.contract.limits import Limit, LimitBreach, find_breach
 from wrackline.consumers.contract.modes import MADE_OTHERWISE, OTHER_MODE
 from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
 from wrackline.consumers.contract.target import (
+    CHARACTER_REFUSED,
+    VALUE_REFUSED,
     Alteration,
     Capabilities,
     MergeStyle,
     UpkeepRemoval,
     UpkeepResult,
 )
+from wrackline.consumers.newest.plain_columns import plan_of_changes
 from wrackline.consumers.staged.letters import StagedLetters
-from wrackline.consumers.staged.merge import StagedMerge, staged_columns
+from wrackline.consumers.staged.merge import StageColumn, StagedMerge, staged_columns
 from wrackline.consumers.staged.places import StagedLayout, StagedPlace, new_mark
 from wrackline.consumers.staged.service import (
+    CarriedFiles,
     Carrier,
+    CarriesChanges,
     KeepsGrants,
     StagedService,
     StagedSession,
@@ -154,6 +161,7 @@ class StagedTarget(Generic[Frame]):
             widens=self._dialect.widens,
             modes=frozenset(TableMode),
             unheld=self._dialect.unheld,
+            limits=self._dialect.limits,
         )
 
     def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
@@ -199,10 +207,29 @@ class StagedTarget(Generic[Frame]):
 
     def stage(self, frame: Frame, plan: MergePlan) -> StagedBatch:
         """Load a batch into a table of its own; an earlier batch of the table that was not merged goes."""
+        self._forget_staged(plan.table.id)
+        columns = staged_columns(plan, self._dialect)
+        return self._load(self._carried(frame, plan, columns), plan, columns)
+
+    def begin_direct(self, plan: MergePlan) -> "StagedTarget[Frame] | None":
+        """Merge changes that are in Arrow, where the carrier takes them."""
+        plain = plan.mode is TableMode.UPSERT and not plan.keyless and not plan.told_late
+        return self if plain and isinstance(self._carrier, CarriesChanges) else None
+
+    def merge(self, changes: DirectChanges, plan: MergePlan) -> bool:
+        """Stage and apply them; False: only Spark can."""
+        if not isinstance(self._carrier, CarriesChanges):
+            return False
+        columns, plan = staged_columns(plan, self._dialect), plan_of_changes(changes, plan)
+        self._forget_staged(plan.table.id)
+        files = self._carrier.carry_changes(changes, plan, columns)
+        if files is not None:
+            self.apply(self._load(files, plan, columns), plan)
+        return files is not None
+
+    def _load(self, files: CarriedFiles, plan: MergePlan, columns: tuple[StageColumn, ...]) -> StagedBatch:
+        """Load files into a stage of their own."""
         table, place = plan.table.id, self._layout.place(plan.table.id)
-        self._forget_staged(table)
-        columns = staged_columns(plan)
-        files = self._carrier.carry(frame, plan, columns)
         mark = new_mark()
         if not files.rows:
             return StagedBatch(mark, None)
@@ -219,6 +246,22 @@ class StagedTarget(Generic[Frame]):
         if loaded != files.rows:
             raise LOAD_SHORT(carried=files.rows, table=table, loaded=loaded)
         return batch
+
+    def _carried(self, frame: Frame, plan: MergePlan, columns: tuple[StageColumn, ...]) -> CarriedFiles:
+        """Write the files, unless the service can't hold a value."""
+        try:
+            return self._carrier.carry(frame, plan, columns)
+        except Exception as exc:
+            found = find_breach(str(exc))
+            if found is None:
+                raise
+            name, breach = found
+        place = self._dialect.path(self._layout.place(plan.table.id).view)
+        if breach is LimitBreach.CHARACTER:
+            raise CHARACTER_REFUSED(place=place)
+        limit = next((one.limit for one in columns if one.name == name), None) or Limit()
+        column = plan.columns[int(name.removeprefix("c"))]
+        raise VALUE_REFUSED(place=place, column=repr(column.source), why=limit.words(breach))
 
     def apply(self, staged: StagedBatch, plan: MergePlan) -> None:
         """Merge rows and offsets in one transaction (INV-5, INV-7)."""

@@ -20,7 +20,8 @@ from wrackline.schemas.tables.types import ColumnType, Kind
 def create_view(view: str, table: str, shape: StagedShape, dialect: StagedDialect) -> str:
     """Create or replace it; where another shape can't replace it, it was dropped before."""
     create = "CREATE" if dialect.transactional_ddl else "CREATE OR REPLACE"
-    return f"{create} VIEW {view} AS {_query(table, shape, dialect)}"
+    option = f" {dialect.view_option}" if dialect.view_option else ""
+    return f"{create} VIEW {view}{option} AS {_query(table, shape, dialect)}"
 
 
 def settle(table: str, shape: StagedShape, dialect: StagedDialect, before_ms: int) -> str:

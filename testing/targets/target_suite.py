@@ -408,6 +408,37 @@ class LetterPromises:
         assert world.target.applied(TABLE.id).offsets == {HERE: 2}
 
 
+class LimitPromises:
+    """Values that a target can't hold."""
+
+    def test_a_value_beyond_a_limit_is_refused_before_anything_is_kept(self, world: TargetWorld) -> None:
+        """Of a target without a limit, a long text is held (airbyte#12680)."""
+        limit = world.target.can.limits.get(Kind.STRING)
+        most = 100_000 if limit is None or limit.most_bytes is None else limit.most_bytes
+        longest = "é" * (most // 2) + "x" * (most % 2)
+        put(world, plan_for(world, 1), change("c", A, 1, longest))
+        assert labels(world) == {A: longest}
+        if limit is not None and limit.most_bytes is not None:
+            longer = change("u", A, 2, "secret" + longest)
+            with pytest.raises(OperatorNeeded, match=r"target\.value_refused.*'label'.*longer than") as found:
+                put(world, plan_for(world, 2), longer)
+            assert "secret" not in str(found.value)
+            assert labels(world) == {A: longest}
+            assert world.target.applied(TABLE.id).offsets == {HERE: 1}
+        put(world, plan_for(world, 2), change("u", A, 2, "y"))
+        assert labels(world) == {A: "y"}
+
+    def test_a_character_that_is_not_held_is_refused_before_anything_is_kept(
+        self, world: TargetWorld
+    ) -> None:
+        put(world, plan_for(world, 1), change("c", A, 1, "a\x01b"))
+        for character in world.target.can.unheld:
+            with pytest.raises(OperatorNeeded, match=r"target\.character_refused") as found:
+                put(world, plan_for(world, 2), change("u", A, 2, f"secret{character}"))
+            assert "secret" not in str(found.value)
+        assert labels(world) == {A: "a\x01b"}
+
+
 class ShapePromises:
     """Columns and their names."""
 
@@ -496,5 +527,5 @@ class ShapePromises:
         world.target.close()
 
 
-class TargetSuite(MergePromises, CommitPromises, LetterPromises, ShapePromises):
+class TargetSuite(MergePromises, CommitPromises, LetterPromises, LimitPromises, ShapePromises):
     """Everything that a target promises."""

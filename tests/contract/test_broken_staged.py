@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.contract.promises import broken
 from tests.fakes.duck_service import DIALECT, IN_PARTS, DuckService, DuckSession
-from tests.fakes.duck_world import DuckWorld
+from tests.fakes.duck_world import DuckWorld, Frame, ModelCarrier
 from tests.fixtures.tiers import alternatives
+from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.staged.dialect import StagedDialect
-from wrackline.consumers.staged.service import StagedSession
+from wrackline.consumers.staged.merge import StageColumn
+from wrackline.consumers.staged.service import CarriedFiles, StagedSession
 from wrackline.consumers.staged.state import StateMove
 from wrackline.testing.targets.drop_suite import DropSuite
 from wrackline.testing.targets.keyless_suite import KeylessPromises, KeyPromises
@@ -131,3 +134,24 @@ class ServiceInParts(DuckService):
 def test_the_suite_catches_a_commit_in_parts(dialect: StagedDialect, tmp_path: Path) -> None:
     promise = "test_a_crash_leaves_all_of_a_batch_or_nothing"
     assert broken(TargetSuite, [promise], lambda: DuckWorld(tmp_path, dialect, ServiceInParts)) == {promise}
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        "test_a_value_beyond_a_limit_is_refused_before_anything_is_kept",
+        "test_a_character_that_is_not_held_is_refused_before_anything_is_kept",
+    ],
+)
+def test_the_suite_catches_a_carrier_that_looks_at_no_limit(promise: str, tmp_path: Path) -> None:
+    class Blind(ModelCarrier):
+        def carry(self, frame: Frame, plan: MergePlan, columns: Sequence[StageColumn]) -> CarriedFiles:
+            return super().carry(frame, plan, [replace(one, limit=None) for one in columns])
+
+    def make() -> DuckWorld:
+        world = DuckWorld(tmp_path)
+        world.carrier = Blind(tmp_path)
+        world.restart()
+        return world
+
+    assert broken(TargetSuite, [promise], make) == {promise}

@@ -16,6 +16,7 @@ from wrackline.testing.targets.modes_suite import AppendPromises, HardDeleteProm
 from wrackline.testing.targets.target_suite import (
     CommitPromises,
     LetterPromises,
+    LimitPromises,
     MergePromises,
     ShapePromises,
     plan_for,
@@ -52,7 +53,7 @@ class TestHistories(HistoryPromises):
         return DuckWorld(tmp_path, request.param)
 
 
-class TestTheRest(LetterPromises, ShapePromises, KeylessPromises, AppendPromises, DropSuite):
+class TestTheRest(LetterPromises, LimitPromises, ShapePromises, KeylessPromises, AppendPromises, DropSuite):
     """What is alike in both."""
 
     @pytest.fixture(params=alternatives(FORMS), ids=["merge", "parts"])

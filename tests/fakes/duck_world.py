@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.fakes.duck_service import DIALECT, DuckService
+from wrackline.consumers.contract.limits import breach_text
 from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.contract.target import Target
 from wrackline.consumers.staged.dialect import Primitive, StagedDialect
@@ -84,6 +85,10 @@ class ModelCarrier:
             for name, listed in (("unsent", change.unsent), ("missing", change.missing)):
                 ids = sorted(identities[one] for one in listed if one in identities)
                 row[name] = f",{','.join(map(str, ids))}," if ids else None
+            for column in columns:
+                breach = None if column.limit is None else column.limit.breach(row.get(column.name))
+                if breach is not None:
+                    raise ValueError(breach_text(column.name, breach))
             rows.append([row.get(column.name) for column in columns])
         return self.carry_rows(rows, columns)
 

@@ -20,6 +20,7 @@ from wrackline.consumers.staged.places import StagedLayout
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.staged.state import read_state
 from wrackline.consumers.staged.target import StagedTarget
+from wrackline.consumers.targets.snowflake.check import SnowflakeFacts
 from wrackline.consumers.targets.snowflake.connect import SnowflakeAccount
 from wrackline.consumers.targets.snowflake.dialect import DIALECT, IDENTIFIERS
 from wrackline.consumers.targets.snowflake.service import SnowflakeService
@@ -67,7 +68,7 @@ class SnowflakeWorld:
 
     def __init__(self, account: SnowflakeAccount, folder: Path) -> None:
         self.account, self.watch = account, StatementWatch()
-        self.service = NamesAsTheyCome(self.connect)
+        self.service = NamesAsTheyCome(self.connect, SnowflakeFacts("FAKESNOW_WAREHOUSE", "SHOP", 1_000_000))
         number = next(_NUMBERS)
         self.layout = StagedLayout(f"w{number}_{{schema}}", f"w{number}_wrackline", DIALECT.identifiers)
         self.carrier = ModelCarrier(folder)
@@ -85,8 +86,6 @@ class SnowflakeWorld:
                 return super().execute(command, *more, **named)
 
         connection.cursor = partial(connection.cursor, WatchedCursor)  # type: ignore[assignment, method-assign]
-        rest: Any = connection.rest
-        rest.update_tokens(rest.token, rest.token)  # the emulator gives one token, and two end a session
         return connection
 
     def open(self) -> StagedTarget[Frame]:
