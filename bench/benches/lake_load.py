@@ -69,7 +69,7 @@ def ours(folder: str, bootstrap: str, rows: int) -> Outcome:
         )
         batches = Batches(spark, TopicOffsets({"bootstrap.servers": bootstrap}), iceberg(place, spark), rules)
         try:
-            return _timed(rows, lambda: batches.merge(TOPIC, {0: rows}))
+            return timed(rows, lambda: batches.merge(TOPIC, {0: rows}))
         finally:
             reader.close()
 
@@ -85,14 +85,14 @@ def decoded(folder: str, bootstrap: str, rows: int) -> Outcome:
             _decode(spark, bootstrap, BatchRange(TOPIC, {0: begun}, {0: upto}))
             begun = upto
 
-        return _timed(rows, batch)
+        return timed(rows, batch)
 
 
 def _decode(spark: SparkSession, bootstrap: str, wanted: BatchRange) -> None:
     newest(read_range(spark.newSession(), {"kafka.bootstrap.servers": bootstrap}, wanted))
 
 
-def _timed(rows: int, batch: Callable[[], object]) -> Outcome:
+def timed(rows: int, batch: Callable[[], object]) -> Outcome:
     """Run the first batch to warm up, the others against the clock."""
     batch()
     rest = BATCHES - 1

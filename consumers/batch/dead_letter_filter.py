@@ -27,7 +27,7 @@ from wrackline.consumers.batch.planning import (
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.consumers.contract.letters import TOO_MANY, DeadLetter, LetterBox, RecordPosition
 from wrackline.consumers.contract.plan import Applied, plan_merge
-from wrackline.consumers.contract.target import CHARACTER_REFUSED, SparkTarget
+from wrackline.consumers.contract.target import CHARACTER_REFUSED, VALUE_REFUSED, SparkTarget
 from wrackline.consumers.records.decode import (
     BROKEN,
     VALUE_UNFIT,
@@ -35,7 +35,7 @@ from wrackline.consumers.records.decode import (
     unknown_schema_records,
     unreadable_records,
 )
-from wrackline.consumers.records.unsupported_text import find_unsupported_text
+from wrackline.consumers.records.unfit_values import find_unfit_values
 from wrackline.consumers.records.writer_schema import NOT_OUR_SCHEMA
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka import schema_registry
@@ -51,6 +51,7 @@ OF_RECORDS = frozenset(
         NOT_WIRE_FORMAT.code,
         NOT_OUR_SCHEMA.code,
         CHARACTER_REFUSED.code,
+        VALUE_REFUSED.code,
         schema_registry.UNKNOWN_ID.code,
     }
 )
@@ -108,8 +109,8 @@ def find_bad_records(
         plan, target.held(plan.table.id), target.can, rules.behaviour, rules.excluded(plan.table.id)
     )
     found = unreadable_records(records, writers, plan, seen.lacking_key)
-    unheld_there = target.can.unheld
-    return found.union(find_unsupported_text(records, writers, plan, unheld_there)) if unheld_there else found
+    unfit = find_unfit_values(records, writers, plan, target.can)
+    return found if unfit is None else found.union(unfit)
 
 
 def keep_letters(

@@ -1,8 +1,11 @@
-"""What can be set about where tables and views are, for targets that show a table as a view."""
+"""What can be set about where tables and views are, for targets that show a table as a view.
+
+Services that people can't run themselves may also have an emulator in their place.
+"""
 
 from wrackline.consumers.contract.identifiers import template_fault
 from wrackline.schemas.settings.setting import Importance, Setting
-from wrackline.schemas.settings.value_kinds import SettingKind, between, in_bytes
+from wrackline.schemas.settings.value_kinds import SettingKind, between, http_address, in_bytes
 
 
 def place_settings(group: str, most_bytes: int) -> tuple[Setting, ...]:
@@ -37,4 +40,19 @@ def place_settings(group: str, most_bytes: int) -> tuple[Setting, ...]:
             group,
             validator=between(1, 3_600_000),
         ),
+    )
+
+
+def endpoint_setting(group: str) -> Setting:
+    """Declare the address of an emulator, for the settings page's group."""
+    return Setting(
+        "target.endpoint",
+        SettingKind.STRING,
+        "The address of an emulator that answers in place of the service, for tests and the demo. Over http:"
+        " the log-in and the rows are not encrypted.",
+        None,
+        Importance.LOW,
+        group,
+        validator=http_address("http://<host>:<port> or https://<host>:<port>"),
+        host=True,
     )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 from wrackline.consumers import targets
 from wrackline.consumers.contract.identifiers import Identifiers
 from wrackline.consumers.contract.letters import LetterBox
+from wrackline.consumers.contract.limits import Limit
 from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.language.findings import Finding
@@ -38,6 +39,14 @@ CHARACTER_REFUSED = define(
     "{place} of the target can't hold a text of the batch: it allows no such character",
     hint='set such records aside: errors.tolerance = "all"; or leave the column out:'
     " column.exclude.list; U+0000 is such a character where the target is PostgreSQL",
+)
+
+VALUE_REFUSED = define(
+    "target.value_refused",
+    OperatorNeeded,
+    "{place} of the target can't hold a value of column {column}: it is {why}",
+    hint='set such records aside: errors.tolerance = "all"; or leave the column out: column.exclude.list;'
+    " a time or a date may fit as text: column.as.text",
 )
 
 Frame = TypeVar("Frame", contravariant=True)  # noqa: PLC0105 - read by callers, not only by mypy
@@ -91,6 +100,7 @@ class Capabilities:
     modes: frozenset[TableMode] = frozenset({TableMode.UPSERT})
     sets_aside: bool = False  # a table can be given another name, with all that is in it
     unheld: str = ""  # characters that no text may have; a text with one is refused with CHARACTER_REFUSED
+    limits: Mapping[Kind, Limit] = field(default_factory=dict)  # a value beyond is refused with VALUE_REFUSED
 
 
 class UpkeepRemoval(Enum):

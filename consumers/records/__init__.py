@@ -11,6 +11,6 @@ of each key, or each event, as a target stages it. Frames come in and go out; on
     replaced_records  drops records whose key has a newer one, before they are parsed
     slow_path         every other batch
     event_rows        one row for each event, for a history or an append table
-    unsupported_text  finds records with a character that the target cannot store
+    unfit_values      finds records with a value that the target can't hold
     seq_form          whether a source of ours can have written a seq
 """

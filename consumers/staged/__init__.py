@@ -8,6 +8,7 @@ through a view.  Nothing here knows a driver.
     shape     which columns a table has, and where their values lie
     state     what is kept about a table, and the statement that moves it
     merge     a batch as the statements of one transaction
+    versions  a history as the same statements
     view      what readers see, and pairs that nobody sees
     service   what a service implements, and its sessions
     carry     a frame as primitives, by Spark's expressions

@@ -9,12 +9,13 @@ file.  `restored` makes the column's type of a primitive, by functions that the 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import Enum
 from types import MappingProxyType
 
 from wrackline.consumers.contract.identifiers import Identifiers
+from wrackline.consumers.contract.limits import Limit
 from wrackline.consumers.staged.places import StagedRelation
 from wrackline.schemas.tables.types import ColumnType, Kind
 
@@ -76,11 +77,22 @@ class StagedDialect:
     # whether a change of shape is committed with the state; such a service knows no IF (NOT) EXISTS of a
     # column, and replaces no view by one with other columns
     transactional_ddl: bool = False
+    view_option: str = ""  # with which a view that replaces another leaves readers their rights
     unheld: str = ""  # characters that no text may have
+    limits: Mapping[Kind, Limit] = field(default_factory=dict)  # what it holds no value of
+    # a part of a text between separators, by its number from 1
+    part: Callable[[str, str, int], str] = lambda text, by, at: f"SPLIT_PART({text}, {by}, {at})"
 
     def path(self, relation: StagedRelation) -> str:
         """Name a table or a view."""
         return f"{self.quoted(relation.schema)}.{self.quoted(relation.name)}"
+
+    def limit(self, of: ColumnType) -> Limit | None:
+        """Return what it holds no value of, of a column that is staged."""
+        limit = self.limits.get(of.kind)
+        if self.unheld and carried_as(of) is Primitive.TEXT:
+            return replace(limit or Limit(), unheld=self.unheld)
+        return limit
 
     def cast(self, value: str, to: Primitive) -> str:
         """Give a value the type of one of our columns."""

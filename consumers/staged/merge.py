@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
+from wrackline.consumers.contract.limits import Limit
 from wrackline.consumers.contract.plan import (
     ROW,
     Deletes,
@@ -44,13 +45,15 @@ class StageColumn:
 
     name: str  # needs no quotes
     of: Primitive
+    limit: Limit | None = None
 
 
-def staged_columns(plan: MergePlan) -> tuple[StageColumn, ...]:
-    """Return what a batch is staged as.
+def staged_columns(plan: MergePlan, dialect: StagedDialect | None = None) -> tuple[StageColumn, ...]:
+    """Return what a batch is staged as, and what of it the dialect's service can't hold.
 
-    `k` is the key's hash, or the row's own id; `c` and a number is the plan's column of that place; `w` and a
-    number says when it was known, where the plan has that; `unsent` and `missing` are lists of identities.
+    `k` is the key's hash, or the event's own row, which in a history is `e`; `c` and a number is the plan's
+    column of that place; `w` and a number says when it was known, where the plan has that; `unsent` and
+    `missing` are lists of identities.
     """
     ours = {
         "seq": Primitive.TEXT,
@@ -61,12 +64,14 @@ def staged_columns(plan: MergePlan) -> tuple[StageColumn, ...]:
         "missing": Primitive.TEXT,
     }
     numbered = [(at, one) for at, one in enumerate(plan.columns) if one.identity != ROW]
-    values = [StageColumn(f"c{at}", carried_as(one.type)) for at, one in numbered]
+    limits = {at: None if dialect is None else dialect.limit(one.type) for at, one in numbered}
+    values = [StageColumn(f"c{at}", carried_as(one.type), limits[at]) for at, one in numbered]
     late = [
         StageColumn(f"w{at}", Primitive.TEXT) for at, one in numbered if plan.told_late and _lacks(one, plan)
     ]
     marks = [StageColumn(name, of) for name, of in ours.items()]
-    return (StageColumn("k", Primitive.TEXT), *values, *marks, *late)
+    found_by = ("k", "e") if plan.mode is TableMode.HISTORY else ("k",)
+    return (*(StageColumn(name, Primitive.TEXT) for name in found_by), *values, *marks, *late)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ class StagedMerge:
     def asks_for_rows(self) -> str | None:
         """Ask for a row within the range of the keys of a load; None: that says nothing about the keys."""
         ranges = self._ranges()
-        if not self.plan.loads or self.plan.mode is not TableMode.UPSERT or not ranges:
+        if not self.plan.loads or not ranges:
             return None
         return f"SELECT 1 FROM {self.table} t WHERE {' AND '.join(self._within())} LIMIT 1"  # noqa: S608
 

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from wrackline.consumers.contract import letters
 from wrackline.consumers.contract.identifiers import Identifiers, suffixed_names, target_name
+from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
 
 _STATE, _STAGE = "_wl_state__", "_wl_stage__"
@@ -85,6 +86,11 @@ class StagedLayout:
 
     def _name(self, name: str) -> str:
         return target_name(name, self.identifiers)
+
+
+def read_layout(settings: Values, identifiers: Identifiers) -> StagedLayout:
+    """Take what the settings of `place_settings` say."""
+    return StagedLayout(settings.text("target.schema"), settings.text("target.storage.schema"), identifiers)
 
 
 def new_mark() -> str:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
+from wrackline.consumers.contract.direct import DirectChanges
 from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.merge import StageColumn
@@ -59,6 +60,17 @@ class Carrier(Protocol[Frame]):
 
     def forget(self, files: CarriedFiles) -> None:
         """Remove files that are loaded; those that a crash leaves go with time."""
+        ...
+
+
+@runtime_checkable
+class CarriesChanges(Protocol):
+    """A carrier that also takes changes that the driver has in Arrow."""
+
+    def carry_changes(
+        self, changes: DirectChanges, plan: MergePlan, columns: Sequence[StageColumn]
+    ) -> CarriedFiles | None:
+        """Write them; None: only Spark knows what becomes of a value, or the service holds it not."""
         ...
 
 

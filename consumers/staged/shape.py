@@ -54,7 +54,7 @@ class StagedShape:
 
     @property
     def key_place(self) -> str:
-        """The column by which rows are found; where an event has a row of its own, that is what it holds."""
+        """The column by which rows are found; where each row is of an event of its own, it says of which."""
         return key_place(self.ours)
 
     def places(self) -> dict[str, str]:
@@ -137,6 +137,8 @@ def columns_text(shape: StagedShape, dialect: StagedDialect) -> str:
         ours.missing: text,
         ours.commit_ts: dialect.moment_type,
     }
+    if shape.mode is TableMode.HISTORY:
+        columns |= dict.fromkeys((ours.row, ours.unsent, ours.start, ours.end), text)
     return ", ".join(f"{dialect.quoted(name)} {of}" for name, of in columns.items())
 
 
@@ -153,7 +155,8 @@ def _placed(
     used = {_compared(name, identifiers) for name in (*(one.place for one in shape.columns), *shape.leaving)}
     for column in columns:
         if column.identity == ROW:
-            yield StagedColumn(column, key_place(shape.ours))
+            of_history = shape.mode is TableMode.HISTORY
+            yield StagedColumn(column, shape.ours.row if of_history else shape.key_place)
             continue
         names = suffixed_names(column.target, f"__{column.identity}", identifiers)
         place = target_name(column.target, identifiers)

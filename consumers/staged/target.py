@@ -16,20 +16,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
+from wrackline.consumers.contract.direct import DirectChanges
+from wrackline.consumers.contract.limits import Limit, LimitBreach, find_breach
 from wrackline.consumers.contract.modes import MADE_OTHERWISE, OTHER_MODE
 from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
 from wrackline.consumers.contract.target import (
+    CHARACTER_REFUSED,
+    VALUE_REFUSED,
     Alteration,
     Capabilities,
     MergeStyle,
     UpkeepRemoval,
     UpkeepResult,
 )
+from wrackline.consumers.newest.plain_columns import plan_of_changes
 from wrackline.consumers.staged.letters import StagedLetters
-from wrackline.consumers.staged.merge import StagedMerge, staged_columns
+from wrackline.consumers.staged.merge import StageColumn, StagedMerge, staged_columns
 from wrackline.consumers.staged.places import StagedLayout, StagedPlace, new_mark
 from wrackline.consumers.staged.service import (
+    CarriedFiles,
     Carrier,
+    CarriesChanges,
     KeepsGrants,
     StagedService,
     StagedSession,
@@ -45,8 +52,9 @@ from wrackline.consumers.staged.state import (
     state_move,
 )
 from wrackline.consumers.staged.upkeep import forget_stages, upkeep
+from wrackline.consumers.staged.versions import StagedVersions
 from wrackline.consumers.staged.view import create_view
-from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.tables.evolution import ChangeType, Widening
 from wrackline.schemas.tables.table import TableId
@@ -100,6 +108,13 @@ LOAD_SHORT = define(
     "{carried} rows of a batch of {table} were written to files, and the target loaded {loaded}",
     hint="the batch is done again; if this keeps happening, something changes or removes the files meanwhile",
 )
+SEQUENCE_OF_FIELDS = define(
+    "staged.sequence_of_fields",
+    Definite,
+    "the versions of {table} are placed by several fields, and {place} would show one value in their place",
+    hint="make one column of them in the flow's view, which sorts as they do, and name it:"
+    " sequence_by='place'; for two whole numbers: lpad(first, 19, '0') || lpad(second, 19, '0') AS place",
+)
 TYPE_CHANGED = define(
     "staged.type_changed",
     OperatorNeeded,
@@ -144,8 +159,9 @@ class StagedTarget(Generic[Frame]):
             renames=True,
             drops=True,
             widens=self._dialect.widens,
-            modes=frozenset({TableMode.UPSERT, TableMode.APPEND}),
+            modes=frozenset(TableMode),
             unheld=self._dialect.unheld,
+            limits=self._dialect.limits,
         )
 
     def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
@@ -157,6 +173,8 @@ class StagedTarget(Generic[Frame]):
     def ensure_table(self, plan: MergePlan) -> None:
         """Create state, table and view, in this order, or finish what a crash left of them."""
         table, place = plan.table.id, self._layout.place(plan.table.id)
+        if plan.ours.shown is not None and plan.ours.shown.is_struct:
+            raise SEQUENCE_OF_FIELDS(table=table, place=self._dialect.path(place.view))
         with self._session(table, "the creation") as session:
             state = self._state(session, table)
             if state is None:
@@ -189,10 +207,29 @@ class StagedTarget(Generic[Frame]):
 
     def stage(self, frame: Frame, plan: MergePlan) -> StagedBatch:
         """Load a batch into a table of its own; an earlier batch of the table that was not merged goes."""
+        self._forget_staged(plan.table.id)
+        columns = staged_columns(plan, self._dialect)
+        return self._load(self._carried(frame, plan, columns), plan, columns)
+
+    def begin_direct(self, plan: MergePlan) -> "StagedTarget[Frame] | None":
+        """Merge changes that are in Arrow, where the carrier takes them."""
+        plain = plan.mode is TableMode.UPSERT and not plan.keyless and not plan.told_late
+        return self if plain and isinstance(self._carrier, CarriesChanges) else None
+
+    def merge(self, changes: DirectChanges, plan: MergePlan) -> bool:
+        """Stage and apply them; False: only Spark can."""
+        if not isinstance(self._carrier, CarriesChanges):
+            return False
+        columns, plan = staged_columns(plan, self._dialect), plan_of_changes(changes, plan)
+        self._forget_staged(plan.table.id)
+        files = self._carrier.carry_changes(changes, plan, columns)
+        if files is not None:
+            self.apply(self._load(files, plan, columns), plan)
+        return files is not None
+
+    def _load(self, files: CarriedFiles, plan: MergePlan, columns: tuple[StageColumn, ...]) -> StagedBatch:
+        """Load files into a stage of their own."""
         table, place = plan.table.id, self._layout.place(plan.table.id)
-        self._forget_staged(table)
-        columns = staged_columns(plan)
-        files = self._carrier.carry(frame, plan, columns)
         mark = new_mark()
         if not files.rows:
             return StagedBatch(mark, None)
@@ -209,6 +246,22 @@ class StagedTarget(Generic[Frame]):
         if loaded != files.rows:
             raise LOAD_SHORT(carried=files.rows, table=table, loaded=loaded)
         return batch
+
+    def _carried(self, frame: Frame, plan: MergePlan, columns: tuple[StageColumn, ...]) -> CarriedFiles:
+        """Write the files, unless the service can't hold a value."""
+        try:
+            return self._carrier.carry(frame, plan, columns)
+        except Exception as exc:
+            found = find_breach(str(exc))
+            if found is None:
+                raise
+            name, breach = found
+        place = self._dialect.path(self._layout.place(plan.table.id).view)
+        if breach is LimitBreach.CHARACTER:
+            raise CHARACTER_REFUSED(place=place)
+        limit = next((one.limit for one in columns if one.name == name), None) or Limit()
+        column = plan.columns[int(name.removeprefix("c"))]
+        raise VALUE_REFUSED(place=place, column=repr(column.source), why=limit.words(breach))
 
     def apply(self, staged: StagedBatch, plan: MergePlan) -> None:
         """Merge rows and offsets in one transaction (INV-5, INV-7)."""
@@ -294,10 +347,13 @@ class StagedTarget(Generic[Frame]):
         path = self._dialect.path
         table = path(self._layout.place(plan.table.id).table)
         stage = "" if staged.stage is None else path(staged.stage.relation)
-        merge = StagedMerge(plan, state.shape, self._dialect, table, stage, floor)
+        write = StagedVersions if plan.mode is TableMode.HISTORY else StagedMerge
+        merge = write(plan, state.shape, self._dialect, table, stage, floor)
         steps = [merge.void()] if floor != state.applied.floor else []
         if staged.stage is None:
             return steps
+        if isinstance(merge, StagedVersions):
+            merge = merge.lacking(session.rows(merge.asks_for_unsent()))
         question = merge.asks_for_rows()
         all_new = question is not None and not session.rows(question)
         return [*steps, *merge.steps(all_new=all_new)]

@@ -24,14 +24,19 @@ def upkeep(
     """Do what there is to do; events of an append table are shown with what they lack."""
     dialect = service.dialect
     table = dialect.path(place.table)
-    if shape.mode is not TableMode.UPSERT:
+    if shape.mode is TableMode.APPEND:
         return UpkeepResult()
+    if shape.mode is TableMode.HISTORY:
+        start, missing = dialect.quoted(shape.ours.start), dialect.quoted(shape.ours.missing)
+        hidden = f"{start} IS NOT NULL AND {missing} IS NOT NULL"
+        ((incomplete,),) = session.rows(f"SELECT COUNT(*) FROM {table} WHERE {hidden}")  # noqa: S608 - names are quoted, here and below
+        return UpkeepResult(incomplete=int(incomplete))
     deleted, missing = dialect.quoted(shape.ours.deleted), dialect.quoted(shape.ours.missing)
     old = f"{deleted} AND {committed_before(shape, dialect, forget_before_ms)}"
     hidden = f"NOT {deleted} AND {missing} IS NOT NULL"
     if shape.keyless:
         ((went,),) = session.rows(
-            f"SELECT COUNT(*) FROM ({pairs(table, shape, dialect, forget_before_ms)}) pairs"  # noqa: S608 - names are quoted, here and below
+            f"SELECT COUNT(*) FROM ({pairs(table, shape, dialect, forget_before_ms)}) pairs"  # noqa: S608
         )
         ((incomplete,),) = session.rows(f"SELECT COUNT(*) FROM {table} WHERE {hidden}")  # noqa: S608
         forget = settle(table, shape, dialect, forget_before_ms)

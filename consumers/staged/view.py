@@ -1,6 +1,7 @@
 """What readers see of a table, under the source's names.
 
     upsert    rows that live and are complete, without columns of ours
+    history   complete versions, with when each began and ended, and when its newest event was written
     append    every event, with what it was, its place, and which columns it did not send
 
 In a table without a key each event left rows of its own: what came, and what went as a tombstone.  Readers
@@ -9,15 +10,18 @@ see a content as often as it came more than it went; contents are compared exact
 
 from collections.abc import Iterable
 
-from wrackline.consumers.contract.plan import TableMode
-from wrackline.consumers.staged.dialect import StagedDialect, list_holds, make_list
+from wrackline.consumers.contract.plan import END, START, TableMode
+from wrackline.consumers.contract.sequences import BELOW_ALL_LONGS, ESCAPES, PARTS
+from wrackline.consumers.staged.dialect import Primitive, StagedDialect, list_holds, make_list
 from wrackline.consumers.staged.shape import StagedShape
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 
 def create_view(view: str, table: str, shape: StagedShape, dialect: StagedDialect) -> str:
     """Create or replace it; where another shape can't replace it, it was dropped before."""
     create = "CREATE" if dialect.transactional_ddl else "CREATE OR REPLACE"
-    return f"{create} VIEW {view} AS {_query(table, shape, dialect)}"
+    option = f" {dialect.view_option}" if dialect.view_option else ""
+    return f"{create} VIEW {view}{option} AS {_query(table, shape, dialect)}"
 
 
 def settle(table: str, shape: StagedShape, dialect: StagedDialect, before_ms: int) -> str:
@@ -50,6 +54,11 @@ def _query(table: str, shape: StagedShape, dialect: StagedDialect) -> str:
         columns += [quoted(name) for name in (ours.op, ours.seq, ours.commit_ts)]
         columns.append(f"{_missing_names(shape, dialect)} AS {quoted(ours.missing)}")
         return f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608
+    if shape.mode is TableMode.HISTORY:
+        for place, name in ((ours.start, START), (ours.end, END)):
+            columns.append(f"{_shown_place(quoted(place), shape, dialect)} AS {quoted(name)}")
+        whole = f"{quoted(ours.start)} IS NOT NULL AND {quoted(ours.missing)} IS NULL"
+        return f"SELECT {', '.join([*columns, quoted(ours.commit_ts)])} FROM {table} WHERE {whole}"  # noqa: S608
     deleted = quoted(ours.deleted)
     if not shape.keyless:
         lives = f"NOT {deleted} AND {quoted(ours.missing)} IS NULL"
@@ -60,6 +69,32 @@ def _query(table: str, shape: StagedShape, dialect: StagedDialect) -> str:
         f" {_count(deleted, _content(shape, dialect))} AS {went} FROM {table} t) counted"
         f" WHERE NOT {deleted} AND {copy} > {went}"
     )
+
+
+def _shown_place(text: str, shape: StagedShape, dialect: StagedDialect) -> str:
+    """Show a place of a table of ours as it is, and a feed's as the value of its sequence."""
+    if shape.ours.shown is None:
+        return text
+    ((_, of),) = shape.ours.shown.fields  # no table of several is made
+    part = dialect.part(text, _control_characters(PARTS), 1)
+    if of.kind is Kind.STRING:
+        for character, escaped in reversed(ESCAPES.items()):
+            if character not in dialect.unheld:
+                part = f"REPLACE({part}, {_control_characters(escaped)}, {_control_characters(character)})"
+        return part
+    if of.kind is Kind.DECIMAL:
+        precision, scale = of.precision or 0, of.scale or 0
+        wider = ColumnType(of.kind, of.source, precision + 1, scale)
+        zero = dialect.restored(f"'{10 ** (precision - scale)}'", wider)
+        return dialect.converted(f"{dialect.restored(part, wider)} - {zero}", wider, of)
+    long = ColumnType(Kind.UINT64, of.source)
+    zero = dialect.restored(f"'{BELOW_ALL_LONGS}'", long)
+    return dialect.restored(dialect.cast(f"{dialect.restored(part, long)} - {zero}", Primitive.BIGINT), of)
+
+
+def _control_characters(text: str) -> str:
+    """Write control characters, which no text of a statement should hold."""
+    return " || ".join(f"CHR({ord(one)})" for one in text)
 
 
 def _copy(shape: StagedShape, dialect: StagedDialect) -> str:

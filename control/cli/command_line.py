@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Final, NoReturn, TextIO, cast
@@ -18,6 +18,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from wrackline.control.cli.assess.assess_command import assess
+from wrackline.control.cli.assess.assessment_text import trial_line
 from wrackline.control.cli.commands.delete_command import delete
 from wrackline.control.cli.commands.doctor import examine
 from wrackline.control.cli.commands.explain import Explanation, all_settings, explain_codes, find_setting
@@ -51,6 +52,8 @@ from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.revision import commit
 from wrackline.control.runtime.logs.lines import as_json, log_to
 from wrackline.control.runtime.probe.assumption_trials import try_assumptions
+from wrackline.control.runtime.probe.target_trial import try_target
+from wrackline.control.runtime.probe.trial_runs import TrialResult
 from wrackline.control.runtime.running.run import run
 from wrackline.producers.contract.assumptions import AssumptionReport
 from wrackline.producers.task import memory_tuning
@@ -149,13 +152,17 @@ def check(
     ] = False,
     probe: Annotated[
         bool,
-        typer.Option("--probe", help="Also try the source's assumptions on its server, which takes a while."),
+        typer.Option(
+            "--probe",
+            help="Also try the source's assumptions on its server, and a table of its own in the target.",
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
     """Check a pipeline's file, source, Kafka and target.
 
-    Changes nothing. With --probe, a source that has a signal table writes rows into it, and removes them.
+    Changes nothing. With --probe, a source that has a signal table writes rows into it, and removes them; in
+    the target a table is made, merged into, and dropped.
     """
     context.ensure_object(Options).json = json
     if probe and offline:
@@ -167,17 +174,24 @@ def check(
     if checked.stops:
         raise UnfitFile(file, checked)
     reports: Sequence[AssumptionReport] = ()
+    tried: TrialResult | None = None
     if probe and checked.pipeline is not None:
         with show_progress("watching the source's log", json=json):
             reports = try_assumptions(checked.pipeline)
+        with show_progress("merging into a table of the target", json=json):
+            tried = try_target(checked.pipeline, checked.topics)
+    if tried is not None and tried.finding is not None:
+        checked = replace(checked, findings=(*checked.findings, tried.finding))
     if json:
-        document = findings_document(file, checked)
-        print_json(document | {"assumptions": reports} if probe else document)
+        more = {"assumptions": reports, "target": None if tried is None else tried.document()}
+        print_json(findings_document(file, checked) | (more if probe else {}))
     else:
         show_findings(file, checked)
         if probe:
             show_assumptions(file, reports)
-    if any_fails(reports):
+        if tried is not None:
+            say(trial_line(tried))
+    if any_fails(reports) or checked.stops:
         raise typer.Exit(Exit.FINDINGS)
 
 

@@ -11,7 +11,8 @@ neither another pipeline nor another plug-in notices.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
@@ -162,13 +163,20 @@ def find(side: PluginSide, kind: str) -> object:
     return _load(other)[0]
 
 
-def _folder(side: PluginSide, kind: str) -> object:
+@contextmanager
+def driver_named(side: str, kind: str, besides: Collection[str] = ()) -> Iterator[None]:
+    """Say which extra brings a module that an import of the block lacks, besides modules of other extras."""
     try:
-        folder = import_module(f"{side.package.__name__}.{kind}")
+        yield
     except ModuleNotFoundError as exc:
-        if exc.name is None or exc.name.partition(".")[0] == "wrackline":
+        if exc.name is None or exc.name.partition(".")[0] in ("wrackline", *besides):
             raise  # a fault of ours; no pip install would help
-        raise DRIVER_MISSING(side=side.name, kind=kind, module=exc.name) from exc
+        raise DRIVER_MISSING(side=side, kind=kind, module=exc.name) from exc
+
+
+def _folder(side: PluginSide, kind: str) -> object:
+    with driver_named(side.name, kind):
+        folder = import_module(f"{side.package.__name__}.{kind}")
     return folder.PLUGIN
 
 

@@ -145,7 +145,7 @@ class MergePromises:
         assert labels(world) == {A: "new"}
 
     def test_a_batch_twice_is_a_batch_once(self, world: TargetWorld) -> None:
-        """T-S5."""
+        """T-S5, kafka-connect-bigquery#369."""
         first = [change("c", A, 1, "x", "big"), change("c", B, 2, "y")]
         second = [partial("u", A, 3, "new"), change("d", B, 4), change("r", ("c", 3), 5, "z")]
         put(world, plan_for(world, 2), *first)
@@ -158,13 +158,14 @@ class MergePromises:
         assert world.target.applied(TABLE.id) == applied
 
     def test_an_older_change_never_wins(self, world: TargetWorld) -> None:
-        """T-K08."""
+        """T-K08, debezium-server-bigquery#386, debezium-server-iceberg#661."""
         put(world, plan_for(world, 1), change("u", A, 16, "newer"))
         put(world, plan_for(world, 2), change("r", A, 9, "older"))
         put(world, plan_for(world, 3), change("d", A, 15))
         assert labels(world) == {A: "newer"}
 
     def test_a_delete_takes_the_values_along(self, world: TargetWorld) -> None:
+        """artie#796."""
         put(world, plan_for(world, 1), change("c", A, 1, "x", "secret"))
         put(world, plan_for(world, 2), change("d", A, 2))
         assert {row.values["big"] for row in world.stored(TABLE.id).values()} == {None}
@@ -182,7 +183,7 @@ class MergePromises:
         assert labels(world) == {A: "again"}
 
     def test_a_partial_update_keeps_what_is_stored(self, world: TargetWorld) -> None:
-        """T-T01."""
+        """T-T01, artie#100."""
         put(world, plan_for(world, 1), change("c", A, 1, "x", "kept"))
         put(world, plan_for(world, 2), partial("u", A, 2, "new"))
         assert world.visible(TABLE.id)[A] == {"shop": "a", "number": 1, "label": "new", "big": "kept"}
@@ -309,6 +310,7 @@ class CommitPromises:
         assert labels(world) == {A: "x", B: "y", ("c", 3): "z"}, "only the other partition has moved"
 
     def test_a_topic_is_known_by_its_id(self, world: TargetWorld) -> None:
+        """snowflake-kafka-connector#690."""
         put(world, plan_for(world, 3), change("c", A, 1, "x"))
         plan = plan_for(world, 4)
         named = replace(plan.upto, topic_ids={HERE.topic: "00ab"})
@@ -329,6 +331,7 @@ class CommitPromises:
         assert world.target.applied(TABLE.id).offsets == {HERE: 1}
 
     def test_a_crash_leaves_all_of_a_batch_or_nothing(self, world: TargetWorld) -> None:
+        """snowflake-kafka-connector#710."""
         assert world.crash_points, "a target that can't be ended proves nothing"
         for number, point in enumerate(world.crash_points, start=1):
             before = (dict(world.stored(TABLE.id)), world.target.applied(TABLE.id))
@@ -403,6 +406,37 @@ class LetterPromises:
         world.target.letters.remove(TABLE.id, {letter(1).spot})
         assert labels(world) == {A: "x"}
         assert world.target.applied(TABLE.id).offsets == {HERE: 2}
+
+
+class LimitPromises:
+    """Values that a target can't hold."""
+
+    def test_a_value_beyond_a_limit_is_refused_before_anything_is_kept(self, world: TargetWorld) -> None:
+        """Of a target without a limit, a long text is held (airbyte#12680)."""
+        limit = world.target.can.limits.get(Kind.STRING)
+        most = 100_000 if limit is None or limit.most_bytes is None else limit.most_bytes
+        longest = "é" * (most // 2) + "x" * (most % 2)
+        put(world, plan_for(world, 1), change("c", A, 1, longest))
+        assert labels(world) == {A: longest}
+        if limit is not None and limit.most_bytes is not None:
+            longer = change("u", A, 2, "secret" + longest)
+            with pytest.raises(OperatorNeeded, match=r"target\.value_refused.*'label'.*longer than") as found:
+                put(world, plan_for(world, 2), longer)
+            assert "secret" not in str(found.value)
+            assert labels(world) == {A: longest}
+            assert world.target.applied(TABLE.id).offsets == {HERE: 1}
+        put(world, plan_for(world, 2), change("u", A, 2, "y"))
+        assert labels(world) == {A: "y"}
+
+    def test_a_character_that_is_not_held_is_refused_before_anything_is_kept(
+        self, world: TargetWorld
+    ) -> None:
+        put(world, plan_for(world, 1), change("c", A, 1, "a\x01b"))
+        for character in world.target.can.unheld:
+            with pytest.raises(OperatorNeeded, match=r"target\.character_refused") as found:
+                put(world, plan_for(world, 2), change("u", A, 2, f"secret{character}"))
+            assert "secret" not in str(found.value)
+        assert labels(world) == {A: "a\x01b"}
 
 
 class ShapePromises:
@@ -493,5 +527,5 @@ class ShapePromises:
         world.target.close()
 
 
-class TargetSuite(MergePromises, CommitPromises, LetterPromises, ShapePromises):
+class TargetSuite(MergePromises, CommitPromises, LetterPromises, LimitPromises, ShapePromises):
     """Everything that a target promises."""

@@ -2,20 +2,23 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.contract.promises import broken
 from tests.fakes.duck_service import DIALECT, IN_PARTS, DuckService, DuckSession
-from tests.fakes.duck_world import DuckWorld
+from tests.fakes.duck_world import DuckWorld, Frame, ModelCarrier
 from tests.fixtures.tiers import alternatives
+from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.staged.dialect import StagedDialect
-from wrackline.consumers.staged.service import StagedSession
+from wrackline.consumers.staged.merge import StageColumn
+from wrackline.consumers.staged.service import CarriedFiles, StagedSession
 from wrackline.consumers.staged.state import StateMove
 from wrackline.testing.targets.drop_suite import DropSuite
 from wrackline.testing.targets.keyless_suite import KeylessPromises, KeyPromises
-from wrackline.testing.targets.modes_suite import AppendPromises, HardDeletePromises
+from wrackline.testing.targets.modes_suite import AppendPromises, HardDeletePromises, HistoryPromises
 from wrackline.testing.targets.target_suite import TargetSuite
 
 NEWER = r's\.seq > t\."_wl_seq"'
@@ -66,6 +69,29 @@ WRONG: list[tuple[str, str, type, str]] = [  # what is found in a text, what sta
         "test_a_dropped_table_goes_with_all_that_is_its_own",
     ),
 ]
+TRUNCATES, UNSENT = "test_a_truncate_ends_what_lived", "test_what_was_not_sent_comes_from_the_event_before"
+WRONG_HISTORIES = [
+    ("op <> 'd' AND (?=COALESCE.LEAD)", "", "test_a_version_is_valid_until_the_next"),
+    (
+        r"CASE WHEN shown THEN CASE WHEN cut .* AS ends",
+        "NULL AS ends",
+        "test_a_version_is_valid_until_the_next",
+    ),
+    (r'(?<="_wl_key" = s\.k) AND t\."_wl_row" = s\.e', "", "test_a_version_is_valid_until_the_next"),
+    ("CASE WHEN cut < followed THEN cut ELSE", "CASE WHEN FALSE THEN cut ELSE", TRUNCATES),
+    (r" UNION ALL SELECT x\..*? WHERE b\.op = 't'", "", TRUNCATES),
+    (r" UNION ALL SELECT seq, 1 FROM .*? WHERE op = 't'", "", TRUNCATES),
+    (r" UNION ALL SELECT t\.\"_wl_seq\", 0 FROM .*? IS NULL(?= UNION|\))", "", TRUNCATES),
+    (r"\(PARTITION BY k, epoch, missing", "(PARTITION BY k, missing", TRUNCATES),
+    (r"MAX\(CASE WHEN begins THEN seq END\)", "MAX(seq)", "test_untracked_columns_begin_no_version"),
+    ('"__START_AT" IS NOT NULL AND', "", "test_untracked_columns_begin_no_version"),
+    ('"_wl_missing" IS NULL', "TRUE", UNSENT),
+    ("LIKE '%,4,%' THEN 0 ELSE 1", "LIKE '%,4,%' THEN 1 ELSE 1", UNSENT),
+    ("late4 = 1", "FALSE", UNSENT),
+    (r', "big" = s\.w4', "", UNSENT),
+    (r"(?<=, )s\.unsent", "NULL", UNSENT),
+]
+WRONG += [(part, other, HistoryPromises, promise) for part, other, promise in WRONG_HISTORIES]
 
 
 @pytest.mark.parametrize("dialect", alternatives([DIALECT, IN_PARTS]), ids=["merge", "parts"])
@@ -108,3 +134,24 @@ class ServiceInParts(DuckService):
 def test_the_suite_catches_a_commit_in_parts(dialect: StagedDialect, tmp_path: Path) -> None:
     promise = "test_a_crash_leaves_all_of_a_batch_or_nothing"
     assert broken(TargetSuite, [promise], lambda: DuckWorld(tmp_path, dialect, ServiceInParts)) == {promise}
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        "test_a_value_beyond_a_limit_is_refused_before_anything_is_kept",
+        "test_a_character_that_is_not_held_is_refused_before_anything_is_kept",
+    ],
+)
+def test_the_suite_catches_a_carrier_that_looks_at_no_limit(promise: str, tmp_path: Path) -> None:
+    class Blind(ModelCarrier):
+        def carry(self, frame: Frame, plan: MergePlan, columns: Sequence[StageColumn]) -> CarriedFiles:
+            return super().carry(frame, plan, [replace(one, limit=None) for one in columns])
+
+    def make() -> DuckWorld:
+        world = DuckWorld(tmp_path)
+        world.carrier = Blind(tmp_path)
+        world.restart()
+        return world
+
+    assert broken(TargetSuite, [promise], make) == {promise}

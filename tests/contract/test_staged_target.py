@@ -12,10 +12,11 @@ from wrackline.schemas.tables.table import KeyKind
 from wrackline.testing.targets.drop_suite import DropSuite
 from wrackline.testing.targets.keyless_suite import BAG, KeylessPromises, KeylessWorld, KeyPromises, row
 from wrackline.testing.targets.merge_model import Change
-from wrackline.testing.targets.modes_suite import AppendPromises, HardDeletePromises
+from wrackline.testing.targets.modes_suite import AppendPromises, HardDeletePromises, HistoryPromises
 from wrackline.testing.targets.target_suite import (
     CommitPromises,
     LetterPromises,
+    LimitPromises,
     MergePromises,
     ShapePromises,
     plan_for,
@@ -44,7 +45,15 @@ class TestTheMerge(MergePromises, CommitPromises, HardDeletePromises, KeyPromise
         assert [text for text in world.trap.texts if '"weight" = s.c3' in text]
 
 
-class TestTheRest(LetterPromises, ShapePromises, KeylessPromises, AppendPromises, DropSuite):
+class TestHistories(HistoryPromises):
+    """Versions; test_staged_histories.py has more of them, in both forms."""
+
+    @pytest.fixture(params=alternatives(FORMS), ids=["merge", "parts"])
+    def world(self, request: pytest.FixtureRequest, tmp_path: Path) -> DuckWorld:
+        return DuckWorld(tmp_path, request.param)
+
+
+class TestTheRest(LetterPromises, LimitPromises, ShapePromises, KeylessPromises, AppendPromises, DropSuite):
     """What is alike in both."""
 
     @pytest.fixture(params=alternatives(FORMS), ids=["merge", "parts"])

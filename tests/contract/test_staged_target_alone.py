@@ -62,6 +62,7 @@ def look(world: DuckWorld, plan: MergePlan) -> None:
 
 
 def test_a_batch_asks_for_nothing_that_is_known(world: DuckWorld) -> None:
+    """airbyte#37311."""
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     world.trap.texts.clear()
     plan = plan_for(world, 2)
@@ -74,6 +75,7 @@ def test_a_batch_asks_for_nothing_that_is_known(world: DuckWorld) -> None:
 
 
 def test_without_news_nothing_is_sent(world: DuckWorld) -> None:
+    """airbyte#17444."""
     plan = plan_for(world, 1)
     put(world, plan, change("c", A, 1, "x"))
     world.trap.texts.clear()
@@ -85,6 +87,7 @@ def test_without_news_nothing_is_sent(world: DuckWorld) -> None:
 
 
 def test_rows_of_a_first_load_are_only_inserted(world: DuckWorld) -> None:
+
     def load(offset: int, *numbers: int) -> list[str]:
         world.trap.texts.clear()
         within = {"number": KeyColumnRange(min(numbers), max(numbers))}
@@ -372,6 +375,7 @@ KEYED_BY_DAY = TableSchema(
 
 
 def test_the_batch_s_days_stand_in_the_merge(world: DuckWorld) -> None:
+    """dbt-bigquery#1053."""
     for number, label in ((1, "x"), (2, "y")):
         day = date(2026, 2, 28)
         one = Change((day,), seq(number), "u", {"day": day, "label": label})

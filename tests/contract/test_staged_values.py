@@ -70,6 +70,7 @@ def in_utc(row: Mapping[str, object]) -> dict[str, object]:
 
 
 def test_values_are_inserted_and_written_over_exactly(world: DuckWorld) -> None:
+    """peerdb#1130, spark-bigquery-connector#783."""
     wanted = rows()
     for number, shift in ((1, 1), (2, 0)):  # first the neighbour's values, then its own
         shown = [{**wanted[at - shift], "number": at} for at in range(len(wanted))]

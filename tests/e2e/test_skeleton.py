@@ -21,6 +21,7 @@ from wrackline.control.local.demo.parts.comparison import CopyComparison, compar
 from wrackline.control.local.demo.parts.worker_process import worker_process
 from wrackline.control.local.demo.shops.postgres import PostgresShop
 from wrackline.control.local.demo.shops.shop import StatementResult
+from wrackline.control.local.demo.warehouses.iceberg import IcebergWarehouse, rows_of
 from wrackline.control.local.processes.ports import choose
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 from wrackline.schemas.errors import Transient
@@ -53,8 +54,8 @@ class World:
 
     def verdict(self) -> CopyComparison | None:
         """Compare; nothing while there is no copy."""
-        rows = self._target.rows(self._shop.table)
-        return None if rows is None else compare_shop(self._shop, self._described(), rows)
+        rows, described = self._target.rows(self._shop.table), self._described()
+        return None if rows is None else compare_shop(self._shop, described, rows_of(described, rows))
 
     def arrives(self) -> CopyComparison | None:
         """Merge until both sides are equal, or for long enough."""
@@ -94,7 +95,7 @@ def world(
         shop,
         brokers=kafka.bootstrap,
         registry=registry.url,
-        warehouse=tmp_path / "warehouse",
+        target=IcebergWarehouse(tmp_path / "warehouse").settings,
         merged_by="alone",
         server=topic_prefix,
     )

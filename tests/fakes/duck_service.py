@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from wrackline.consumers.contract.identifiers import Identifiers
+from wrackline.consumers.contract.limits import TIME_OF_DAY, Limit
 from wrackline.consumers.staged.dialect import Primitive, StagedDialect
 from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.staged.service import CarriedFiles, StagedSession, StageTable
@@ -94,6 +95,15 @@ DIALECT = StagedDialect(
     converted=lambda value, _, new: f"CAST({value} AS {physical(new)})",
     image=lambda value, of: f"CAST({value} AS VARCHAR)" if physical(of) == "DOUBLE" else value,
     moment=lambda micros: f"CAST(make_timestamp({micros}) AS TIMESTAMPTZ)",
+    unheld="\x02",
+    limits={
+        Kind.STRING: Limit(most_bytes=70_001),
+        Kind.ARRAY: Limit(most_bytes=70_001),
+        Kind.BYTES: Limit(most_bytes=70_001),
+        Kind.DATE: Limit(least=-719_162, greatest=2_932_896),
+        Kind.TIME_MICROS: TIME_OF_DAY,
+        Kind.TIMESTAMP_MICROS: Limit(greatest=253_402_300_799_999_999),
+    },
 )
 IN_PARTS = replace(DIALECT, conditional_merge=False, transactional_ddl=True)
 

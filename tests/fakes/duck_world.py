@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.fakes.duck_service import DIALECT, DuckService
-from wrackline.consumers.contract.plan import ROW, MergePlan
+from wrackline.consumers.contract.limits import breach_text
+from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.contract.target import Target
 from wrackline.consumers.staged.dialect import Primitive, StagedDialect
 from wrackline.consumers.staged.merge import StageColumn
@@ -77,12 +78,17 @@ class ModelCarrier:
                 for at, column in enumerate(plan.columns)
             }
             row |= {f"w{at}": self.known_at.get(column.target) for at, column in enumerate(plan.columns)}
-            row["k"] = key_of(change, plan)
+            row["e"] = change.values.get(plan.ours.row)
+            row["k"] = row["e"] if plan.only_adds else key_of(change, plan)
             row |= {"seq": change.seq, "op": change.op, "deleted": change.deleted}
             row["commit_us"] = change.commit_ts * 1000
             for name, listed in (("unsent", change.unsent), ("missing", change.missing)):
                 ids = sorted(identities[one] for one in listed if one in identities)
                 row[name] = f",{','.join(map(str, ids))}," if ids else None
+            for column in columns:
+                breach = None if column.limit is None else column.limit.breach(row.get(column.name))
+                if breach is not None:
+                    raise ValueError(breach_text(column.name, breach))
             rows.append([row.get(column.name) for column in columns])
         return self.carry_rows(rows, columns)
 
@@ -100,10 +106,8 @@ class ModelCarrier:
 
 
 def key_of(change: Latest, plan: MergePlan) -> str:
-    """The hash of a key, or the row's own id."""
-    values = [change.values.get(name) for name in plan.key]
-    if any(column.identity == ROW for column in plan.columns):
-        return str(values[-1])
+    """The hash of the source's key."""
+    values = [change.values.get(name) for name in plan.key if name != plan.ours.row]
     texts = [primitive(value + 0.0 if isinstance(value, float) else value) for value in values]
     return hashlib.sha256(json.dumps(texts, default=str).encode()).hexdigest()
 

@@ -13,13 +13,14 @@ from snowflake.connector.cursor import SnowflakeCursor
 
 from tests.fakes.duck_world import Frame, ModelCarrier
 from wrackline.consumers.contract.identifiers import Case
-from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.contract.plan import END, START, MergePlan
 from wrackline.consumers.contract.target import Target
 from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.places import StagedLayout
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.staged.state import read_state
 from wrackline.consumers.staged.target import StagedTarget
+from wrackline.consumers.targets.snowflake.check import SnowflakeFacts
 from wrackline.consumers.targets.snowflake.connect import SnowflakeAccount
 from wrackline.consumers.targets.snowflake.dialect import DIALECT, IDENTIFIERS
 from wrackline.consumers.targets.snowflake.service import SnowflakeService
@@ -29,6 +30,7 @@ from wrackline.testing.targets.merge_model import Change, Content, Key, Stored, 
 from wrackline.testing.targets.target_suite import Crash
 
 _NUMBERS = itertools.count()
+_AS_THE_SUITE_HAS_IT = {name.lower(): name for name in (START, END)}  # every other name of it is lower case
 _BEGINNINGS = {
     "before the transaction": "BEGIN",
     "before the merge": "MERGE INTO",
@@ -66,7 +68,7 @@ class SnowflakeWorld:
 
     def __init__(self, account: SnowflakeAccount, folder: Path) -> None:
         self.account, self.watch = account, StatementWatch()
-        self.service = NamesAsTheyCome(self.connect)
+        self.service = NamesAsTheyCome(self.connect, SnowflakeFacts("FAKESNOW_WAREHOUSE", "SHOP", 1_000_000))
         number = next(_NUMBERS)
         self.layout = StagedLayout(f"w{number}_{{schema}}", f"w{number}_wrackline", DIALECT.identifiers)
         self.carrier = ModelCarrier(folder)
@@ -84,8 +86,6 @@ class SnowflakeWorld:
                 return super().execute(command, *more, **named)
 
         connection.cursor = partial(connection.cursor, WatchedCursor)  # type: ignore[assignment, method-assign]
-        rest: Any = connection.rest
-        rest.update_tokens(rest.token, rest.token)  # the emulator gives one token, and two end a session
         return connection
 
     def open(self) -> StagedTarget[Frame]:
@@ -130,7 +130,8 @@ class SnowflakeWorld:
         raise AssertionError(f"{name}: no table is set aside here")
 
     def seen(self, table: TableId) -> Sequence[Mapping[str, object]]:
-        return self.sql(f"SELECT * FROM {DIALECT.path(self.layout.place(table).view)}")
+        rows = self.sql(f"SELECT * FROM {DIALECT.path(self.layout.place(table).view)}")
+        return [{_AS_THE_SUITE_HAS_IT.get(name, name): value for name, value in row.items()} for row in rows]
 
     def copies(self, table: TableId, columns: tuple[str, ...]) -> Mapping[Content, int]:
         return Counter(content(row, columns) for row in self.seen(table))

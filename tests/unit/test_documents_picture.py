@@ -18,6 +18,7 @@ from wrackline.control.local.demo.parts.parts import Parts
 from wrackline.control.local.demo.shops.postgres import PostgresShop
 from wrackline.control.local.demo.shops.shop import StatementResult
 from wrackline.control.local.demo.terminal_picture import draw_terminal
+from wrackline.control.local.demo.warehouses.iceberg import IcebergWarehouse
 
 PICTURE = Path(__file__).parents[2] / "docs/images/demo.svg"
 TEXT = re.compile(r'<text[^>]* x="([\d.]+)" y="(\d+)"[^>]*>([^<]*)</text>')
@@ -96,11 +97,11 @@ def printed() -> str:
     """What a demo prints from its last picture on."""
     out, parts = io.StringIO(), StandInParts()
     console = Console(file=out, force_terminal=True, width=100, height=50, color_system=None, highlight=False)
-    with DemoScreen(console, PostgresShop.title) as screen:
+    with DemoScreen(console, PostgresShop.title, IcebergWarehouse.label) as screen:
         shown = Parts(Path(), *cast("Any", [parts] * 7))
         ending = story.Story(shown, screen, seconds=0.2, seed=1).tell()
         screen.freeze()
-        print_ending(console, ending, PostgresShop.title, 61.4)
+        print_ending(console, ending, (PostgresShop.title, IcebergWarehouse.title), 61.4)
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue()).replace("\r", "\n")
     return text[text.rindex("wrackline demo") :]
 

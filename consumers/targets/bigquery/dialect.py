@@ -67,4 +67,5 @@ DIALECT: Final = StagedDialect(
     converted=converted,
     image=image,
     moment=lambda micros: f"TIMESTAMP_MICROS({micros})",
+    part=lambda text, by, at: f"SPLIT({text}, {by})[SAFE_ORDINAL({at})]",
 )

@@ -1,6 +1,6 @@
 """What can be set about a Snowflake target."""
 
-from wrackline.consumers.contract.place_settings import place_settings
+from wrackline.consumers.contract.place_settings import endpoint_setting, place_settings
 from wrackline.schemas.settings.setting import Declared, Importance, Setting
 from wrackline.schemas.settings.value_kinds import SettingKind, between, matching, not_empty
 
@@ -88,6 +88,7 @@ SETTINGS = Declared(
             required=True,
             validator=not_empty,
         ),
+        endpoint_setting(GROUP),
         *place_settings(GROUP, 255),
         Setting(
             "target.statement.timeout.ms",

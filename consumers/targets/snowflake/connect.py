@@ -8,6 +8,7 @@ under the call's own number, so what is done is done once.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from snowflake.connector import SnowflakeConnection, connect
 from snowflake.connector.errors import Error
@@ -63,7 +64,7 @@ def read_account(settings: Values) -> SnowflakeAccount:
     account = settings.text("target.account")
     given = settings["target.hostname"]
     host = f"{account}.snowflakecomputing.com" if given is None else settings.text("target.hostname")
-    fields = {
+    fields: dict[str, Any] = {
         "account": account,
         "host": host,
         "user": settings.text("target.user"),
@@ -71,6 +72,8 @@ def read_account(settings: Values) -> SnowflakeAccount:
         "warehouse": settings.text("target.warehouse"),
         "database": settings.text("target.dbname"),
     }
+    if settings["target.endpoint"] is not None:
+        fields |= _in_its_place(settings.text("target.endpoint"))
     if settings["target.role"] is not None:
         fields["role"] = settings.text("target.role")
     secret = settings["target.private.key.passphrase"]
@@ -81,3 +84,10 @@ def read_account(settings: Values) -> SnowflakeAccount:
     }
     passphrase = None if secret is None else settings.secret("target.private.key.passphrase")
     return SnowflakeAccount(fields, passphrase, session)
+
+
+def _in_its_place(endpoint: str) -> Mapping[str, Any]:
+    """Name an emulator as the driver does."""
+    parts = urlsplit(endpoint)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return {"protocol": parts.scheme, "host": parts.hostname, "port": port}

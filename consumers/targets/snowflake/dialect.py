@@ -14,6 +14,7 @@ from wrackline.consumers.staged.places import StagedPlace
 from wrackline.consumers.staged.service import StageTable
 from wrackline.consumers.staged.shape import StagedShape, columns_text
 from wrackline.consumers.targets.snowflake import types
+from wrackline.consumers.targets.snowflake.limits import LIMITS
 
 IDENTIFIERS: Final = Identifiers(255, Case.UPPER, case_sensitive=False, refused="\0")
 
@@ -43,6 +44,8 @@ DIALECT: Final = StagedDialect(
     converted=types.converted,
     image=types.image,
     moment=types.moment,
+    view_option="COPY GRANTS",
+    limits=LIMITS,
 )
 
 

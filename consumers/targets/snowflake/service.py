@@ -14,6 +14,7 @@ from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.staged.service import StagedSession, StageTable
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.staged.state import state_query
+from wrackline.consumers.targets.snowflake.check import SnowflakeFacts, find_problems
 from wrackline.consumers.targets.snowflake.dialect import (
     DIALECT,
     create_stage,
@@ -32,8 +33,8 @@ _OLD = timedelta(days=1)
 class SnowflakeService:
     """One database."""
 
-    def __init__(self, connect: Connect) -> None:
-        self._connect = connect
+    def __init__(self, connect: Connect, facts: SnowflakeFacts) -> None:
+        self._connect, self._facts = connect, facts
 
     @property
     def dialect(self) -> StagedDialect:
@@ -77,9 +78,10 @@ class SnowflakeService:
         return statement_error(error, doing=doing, place=place)
 
     def check(self, session: StagedSession, places: Sequence[StagedPlace]) -> Iterator[Finding]:
-        """Find nothing yet."""
-        del session, places
-        return iter(())
+        """Look at warehouse, database, rights and owners."""
+        if not isinstance(session, SnowflakeSession):
+            raise TypeError("a session of another service")
+        return find_problems(session, self._facts, places)
 
 
 def _shown(session: StagedSession, kind: str, beginning: StagedRelation) -> list[tuple[datetime, str]]:

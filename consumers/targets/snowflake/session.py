@@ -8,7 +8,7 @@ The temporary stage is made with the session's first load, and goes with the ses
 catalogue for anything.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,12 @@ class SnowflakeSession:
     def rows(self, text: str) -> list[tuple[Any, ...]]:
         """Ask."""
         return [tuple(row) for row in self._send(text).fetchall()]
+
+    def named_rows(self, text: str) -> list[Mapping[str, Any]]:
+        """Ask, where columns have names and no fixed order; the names are lower case."""
+        cursor = self._send(text)
+        names = [column[0].lower() for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def run(self, text: str) -> None:
         """Do one statement."""

@@ -26,7 +26,7 @@ def show_mended(mended: Iterable[MendResult]) -> None:
 def show_assessment(file: Path, found: Assessment) -> None:
     """Print it; the findings come last, because they are what somebody has to act on."""
     for trial in found.trials:
-        say(_trial_line(trial))
+        say(trial_line(trial))
     if found.forecast is not None:
         say(forecast_text(found.forecast))
     there = {one.id for one in found.findings}
@@ -52,7 +52,8 @@ def forecast_text(found: Forecast) -> str:
     return "; ".join(parts)
 
 
-def _trial_line(trial: TrialResult) -> Text:
+def trial_line(trial: TrialResult) -> Text:
+    """Write what one trial gave in one line."""
     mark, style = ("ok", "green") if trial.ok else ("failed", "bold red")
     measured = ", ".join(f"{name} {value}" for name, value in trial.measures.items() if value is not None)
     more = f"  ({measured})" if measured else ""

@@ -1,6 +1,6 @@
 """The whole product on this machine, from nothing: `./run demo`.
 
-shop -> wrackline worker -> Kafka -> wrackline worker -> Iceberg
+shop -> wrackline worker -> Kafka -> wrackline worker -> Iceberg, or an emulator of a warehouse
 
 The shop is in PostgreSQL, in MariaDB, or in a stand-in for SQL Server.
 
@@ -13,4 +13,5 @@ terminal_picture  draws the end of a demo for a page
 warehouse_query   a query over the finished warehouse
 standin_query     a statement for the stand-in
 parts/, shops/    what runs; the shop on each database
+warehouses/       where the copy lies, for each target
 """

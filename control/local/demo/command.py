@@ -23,6 +23,7 @@ from wrackline.control.local.demo.parts.parts import start_parts
 from wrackline.control.local.demo.shops.known import SHOPS, ShopKind
 from wrackline.control.local.demo.shops.shop import Line
 from wrackline.control.local.demo.story import Ending, Story
+from wrackline.control.local.demo.warehouses.known import WAREHOUSES, WarehouseKind
 from wrackline.control.runtime.ground.exits import Exit, exit_of
 from wrackline.control.runtime.ground.number_text import count_text
 from wrackline.schemas.errors import WracklineError
@@ -41,34 +42,37 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 @app.command()
 def demo(
     source: Annotated[ShopKind, typer.Option(help="The shop's database.")] = ShopKind.POSTGRES,
+    target: Annotated[
+        WarehouseKind, typer.Option(help="Where the copy lies; a service's name is that of an emulator.")
+    ] = WarehouseKind.ICEBERG,
     folder: Annotated[Path, typer.Option(help="Folder of servers, logs and tables.")] = Path(".stack/demo"),
     seconds: Annotated[int, typer.Option(min=3, max=3600, help="How long the workload runs.")] = 30,
     seed: Annotated[int, typer.Option(help="The seed of the random workload.")] = 1,
     *,
     keep: Annotated[bool, typer.Option("--keep", help="Keep everything running until Ctrl-C.")] = False,
 ) -> None:
-    """Copy a live shop from a database through Kafka into an Iceberg table, and prove the copy exact."""
+    """Copy a live shop from a database through Kafka into a table, and prove the copy exact."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
-    console, shop, here = Console(highlight=False), SHOPS[source], Path.cwd()
+    console, shop, copy, here = Console(highlight=False), SHOPS[source], WAREHOUSES[target], Path.cwd()
     code = int(Exit.FAULT)
     try:
         with (
             demo_folder.hold_folder(folder) as own,
-            DemoScreen(console, shop.title) as screen,
-            start_parts(own, shop, screen.say) as parts,
+            DemoScreen(console, shop.title, copy.label) as screen,
+            start_parts(own, shop, copy, screen.say) as parts,
         ):
             ending = Story(parts, screen, seconds=seconds, seed=seed).tell()
             screen.freeze()
             code = int(Exit.OK if ending.good else Exit.FINDINGS)
-            print_ending(console, ending, shop.title, screen.seconds())
+            print_ending(console, ending, (shop.title, copy.title), screen.seconds())
             if keep:
-                lines = paste_lines.lines_while_running(parts.folder, parts.kafka.bootstrap, parts.shop)
+                lines = paste_lines.lines_while_running(parts.folder, parts.kafka.bootstrap, parts.shop, copy)
                 _say(console, Text.assemble("\n", ("The console", "bold"), f": {parts.console}"))
                 _print_looks(console, _KEPT.format(here=here), lines)
                 threading.Event().wait()
         heading = _ENDED.format(client=shop.client, here=here)
-        _print_looks(console, heading, paste_lines.lines_after_end(parts.folder))
+        _print_looks(console, heading, paste_lines.lines_after_end(parts.folder, copy))
         _say(console, Text(f"\n{_NEXT}"))
     except KeyboardInterrupt:
         code = code if keep and code != Exit.FAULT else INTERRUPTED
@@ -87,17 +91,18 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def print_ending(console: Console, ending: Ending, source: str, seconds: float) -> None:
-    """Print the verdict and the counts; keys of what differs, never a value."""
+def print_ending(console: Console, ending: Ending, ends: tuple[str, str], seconds: float) -> None:
+    """Print the verdict and the counts; keys of what differs, never a value.  `ends`: source and target."""
+    source, target = ends
     verdict = ending.verdict
     rows = count_text(verdict.rows, "row", "rows")
     if verdict.equal:
         columns = count_text(verdict.columns, "column", "columns")
         values = count_text(verdict.rows * verdict.columns, "value is", "values are")
-        same = f"{rows} of {columns}, {values} the same in {source} and in Iceberg"
+        same = f"{rows} of {columns}, {values} the same in {source} and in {target}"
         _print(console, "EQUAL", "bold green", same)
     else:
-        _print(console, "DIFFERENT", "bold red", f"{rows} in {source}; in Iceberg:")
+        _print(console, "DIFFERENT", "bold red", f"{rows} in {source}; in {target}:")
         for one, many, keys in (
             ("column is on one side only", "columns are on one side only", verdict.absent),
             ("row is missing", "rows are missing", verdict.missing),

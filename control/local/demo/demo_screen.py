@@ -43,8 +43,8 @@ class DemoNumbers:
 class DemoScreen:
     """Shows a demo; leaving the block leaves the last picture."""
 
-    def __init__(self, console: Console, source: str) -> None:
-        self._console, self._source = console, source
+    def __init__(self, console: Console, source: str, target: str) -> None:
+        self._console, self._source, self._target = console, source, target
         self._began = time.monotonic()
         self._sentences: deque[Text] = deque(maxlen=_SENTENCES)
         self._live: Live | None = None
@@ -78,7 +78,8 @@ class DemoScreen:
             self._live.update(self._picture(numbers), refresh=True)
         elif time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + _EVERY
-            self._console.print(f"{self._clock()} {_line(numbers)}", soft_wrap=True, highlight=False)
+            line = _line(numbers, self._target)
+            self._console.print(f"{self._clock()} {line}", soft_wrap=True, highlight=False)
 
     def freeze(self) -> None:
         """End the live picture; what follows is printed below it."""
@@ -126,7 +127,7 @@ class DemoScreen:
             ),
         )
         table.add_row(
-            "Iceberg table",
+            self._target,
             f"{numbers.lake_rows:,}",
             "rows",
             _lag(numbers.unmerged, ("offset behind", "offsets behind")),
@@ -150,7 +151,7 @@ def _cut(line: Text, width: int) -> Text:
     return cut
 
 
-def _line(numbers: DemoNumbers) -> str:
+def _line(numbers: DemoNumbers, target: str) -> str:
     source, lake = (count_text(rows, "row", "rows") for rows in (numbers.source_rows, numbers.lake_rows))
     changes = count_text(numbers.changes, "change", "changes")
     events = count_text(numbers.events, "event", "events")
@@ -158,5 +159,5 @@ def _line(numbers: DemoNumbers) -> str:
     unmerged = count_text(numbers.unmerged, "offset", "offsets")
     return (
         f"{numbers.now}: source {source}, {changes};"
-        f" Kafka {events} ({numbers.unpublished:,} behind, {doubled}); Iceberg {lake} ({unmerged} behind)"
+        f" Kafka {events} ({numbers.unpublished:,} behind, {doubled}); {target} {lake} ({unmerged} behind)"
     )

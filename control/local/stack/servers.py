@@ -185,6 +185,19 @@ class StandinServer:
         return f"sqlserver://{self.user}@{self.host}:{self.port}"
 
 
+@dataclass(frozen=True, slots=True)
+class EmulatorServer:
+    """An emulator of a service, which forgets everything when it ends."""
+
+    process: Controls
+    port: int
+
+    @property
+    def address(self) -> str:
+        """The address in place of the service's."""
+        return f"http://{HOST}:{self.port}"
+
+
 class Makers(Protocol):
     """Makes each server, not yet started, in a folder of its own."""
 

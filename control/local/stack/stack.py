@@ -92,27 +92,27 @@ class Stack:
 
     def kafka(self) -> Broker:
         """Return the broker, running."""
-        return self._running("kafka", self._makers.kafka)
+        return self.running("kafka", self._makers.kafka)
 
     def registry(self) -> SchemaRegistry:
         """Return the schema registry, running."""
-        return self._running("registry", self._makers.registry)
+        return self.running("registry", self._makers.registry)
 
     def postgres(self, major: int = POSTGRES_DEFAULT) -> PostgresServer:
         """Return the PostgreSQL server of this major, running."""
-        return self._running(f"postgres-{major}", lambda folder: self._makers.postgres(folder, major))
+        return self.running(f"postgres-{major}", lambda folder: self._makers.postgres(folder, major))
 
     def mariadb(self) -> MysqlServer:
         """Return the MariaDB server, running."""
-        return self._running("mariadb", self._makers.mariadb)
+        return self.running("mariadb", self._makers.mariadb)
 
     def mysql(self) -> MysqlServer:
         """Return the MySQL server, running."""
-        return self._running("mysql", self._makers.mysql)
+        return self.running("mysql", self._makers.mysql)
 
     def sqlserver_standin(self) -> StandinServer:
         """Return the stand-in for SQL Server, running."""
-        return self._running("sqlserver_standin", self._makers.sqlserver_standin)
+        return self.running("sqlserver_standin", self._makers.sqlserver_standin)
 
     def state(self) -> list[ServerState]:
         """Return what was started, in that order."""
@@ -121,7 +121,8 @@ class Stack:
             for name, server in self._servers.items()
         ]
 
-    def _running(self, name: str, make: Callable[[Path], _S]) -> _S:
+    def running(self, name: str, make: Callable[[Path], _S]) -> _S:
+        """Return a server, running; `make` makes it in a folder, if there is none of this name yet."""
         server: _S = self._servers.get(name) or make(self.folder / name)
         self._servers[name] = server
         server.process.start()  # does nothing when it runs

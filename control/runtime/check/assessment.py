@@ -50,7 +50,8 @@ def add_server_findings(checked: Checked) -> Checked:
         return checked
     looked = check_server(pipeline)
     of_target = check_target(pipeline, looked.topics)
-    return replace(checked, findings=(*checked.findings, *looked.findings, *of_target))
+    findings = (*checked.findings, *looked.findings, *of_target)
+    return replace(checked, findings=findings, topics=frozenset(looked.topics))
 
 
 def assess_file(file: Path, line: socket.socket) -> None:

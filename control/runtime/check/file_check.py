@@ -24,6 +24,7 @@ class Checked:
 
     findings: tuple[Finding, ...]
     pipeline: Pipeline | None = None
+    topics: frozenset[str] = frozenset()  # that the source's tables have, once it was asked
 
     @property
     def stops(self) -> bool:

@@ -6,17 +6,23 @@ the target itself makes with its first table (a schema, its own bookkeeping) sta
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import random
+import time
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from wrackline.consumers.contract.plan import Applied, MergePlan, NewestChange, TopicPartition, plan_merge
 from wrackline.consumers.contract.target import Counting, Dropping, SparkTarget, load_target
-from wrackline.producers.contract.trials import Measures, Trial
+from wrackline.control.runtime.probe.trial_runs import TrialResult, run_trial
+from wrackline.producers.contract.trials import Measures, Trial, trial_stamp
 from wrackline.producers.failpoints import reach
 from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.kafka.topic_names import table_of
 from wrackline.schemas.language.findings import Finding
+from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.evolution import AddColumn, changes
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
@@ -105,6 +111,15 @@ class TargetTrial:
         upto = Applied({TopicPartition(str(self.table), 0): end}, newest=NewestChange(_seq(end), 1, end))
         prefix = self._values.text("target.column.prefix")
         return plan_merge(table, target.can.identifiers, upto, prefix=prefix)
+
+
+def try_target(pipeline: Pipeline, topics: Collection[str]) -> TrialResult | None:
+    """Try it, beside the tables of these topics; None: there is none, or no Spark to merge with."""
+    if pipeline.target is None or find_spec("pyspark") is None:
+        return None
+    values, tables = pipeline.good(), sorted(map(table_of, topics))
+    stamp = trial_stamp(time.time(), random.getrandbits(32))
+    return run_trial(values.text("name"), TargetTrial(values, pipeline.target, tables, stamp, ()).trial())
 
 
 _STEPS: Final = (((_ID, _NOTE), 1), ((_ID, _NOTE, _MORE), 2))

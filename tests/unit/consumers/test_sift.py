@@ -3,11 +3,14 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.fakes.duck_service import DuckService
+from tests.fakes.duck_world import DuckWorld
 from tests.fixtures.servers import Database
 from tests.integration.targets.iceberg.world import FEW_ROWS, settings
 from tests.integration.targets.postgres.world import settings_of
@@ -22,6 +25,8 @@ from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
 from wrackline.consumers.contract.plan import Applied, TopicPartition
 from wrackline.consumers.contract.target import SparkTarget
 from wrackline.consumers.lake.letters_table import letters_frame
+from wrackline.consumers.staged.carriers import DriverCarrier
+from wrackline.consumers.staged.target import StagedTarget
 from wrackline.consumers.targets.iceberg.target import open_iceberg
 from wrackline.consumers.targets.postgres import PLUGIN
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
@@ -190,6 +195,26 @@ def test_a_text_that_postgresql_has_no_character_for_is_set_aside(
     assert made.target.applied(TABLE).offsets == {TopicPartition(TOPIC, 0): 2}
     merged, left = made.replay()
     assert (merged, sum(left.values())) == (0, 1), "no wait repairs it"
+    made.target.close()
+
+
+def test_a_value_that_a_warehouse_can_not_hold_is_set_aside(
+    spark: SparkSession, namespace: str, tmp_path: Path
+) -> None:
+    """The whole batch fails before its load, and the search finds the record by the same words."""
+    made = Bin(spark, namespace)
+    made.target = StagedTarget(DuckService(), DuckWorld(tmp_path).layout, DriverCarrier())
+    made.topic.tell("c", 1, (1.0, "x", NOON, None))
+    made.topic.tell("c", 2, (2.0, "secret" * 20_000, NOON, None))
+    made.topic.tell("c", 3, (3.0, "secret\x02", NOON, None))
+    with pytest.raises(OperatorNeeded, match=r"target\.(value|character)_refused") as refused:
+        made.merge(0)
+    assert "secret" not in str(refused.value)
+    assert made.merge(2) == 2
+    assert made.letters() == {1: "target.value_refused", 2: "target.character_refused"}
+    reasons = [letter.reason for letter in made.target.letters.kept(TABLE)]
+    assert reasons[0] == "a value of column 'b' is longer than 70001 bytes"
+    assert made.target.applied(TABLE).offsets == {TopicPartition(TOPIC, 0): 3}
     made.target.close()
 
 

@@ -11,10 +11,14 @@ from wrackline.control.cli import command_line
 from wrackline.control.local.sqlserver_standin.agent import Agent
 from wrackline.control.local.sqlserver_standin.model.capture import CaptureJob
 from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.probe import target_trial
+from wrackline.control.runtime.probe.target_trial import TargetTrial
 from wrackline.producers.contract.source_plugin import MarkKind
 from wrackline.producers.sources.sqlserver.assume import log_observer
+from wrackline.schemas.errors import OperatorNeeded, define
 
 Probe = Callable[..., tuple[int, str]]
+REFUSED = define("test.probe_refused", OperatorNeeded, "no right to make a table", hint="GRANT CREATE")
 
 
 @pytest.fixture
@@ -101,3 +105,34 @@ def test_another_source_has_none(probe: Probe, tmp_path: Path) -> None:
         Exit.OK,
         "the source relies on nothing that only a server could show",
     )
+
+
+def test_a_target_is_tried_too_and_its_refusal_is_a_finding(
+    probe: Probe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That it is really merged into is shown with servers (tests/integration/assess)."""
+    tried: list[str] = []
+
+    def good(trial: TargetTrial) -> dict[str, object]:
+        tried.append(trial.table.name)
+        return {"rows": 10, "columns": 3}
+
+    def refused(_: TargetTrial) -> dict[str, object]:
+        raise REFUSED.fill({})
+
+    code, said = probe("--probe", "--json")
+    assert (code, json.loads(said)["target"]) == (Exit.OK, None)
+    file = tmp_path / "shop.toml"
+    file.write_text(file.read_text() + f'[target]\nkind = "iceberg"\nwarehouse = "{tmp_path}"\n')
+    monkeypatch.setattr(TargetTrial, "_run", good)
+    code, said = probe("--probe")
+    assert (code, said.splitlines()[-1].split()[:2]) == (Exit.OK, ["ok", "merge"])
+    assert "(rows 10, columns 3)" in said
+    monkeypatch.setattr(TargetTrial, "_run", refused)
+    code, said = probe("--probe", "--json")
+    found = json.loads(said)
+    assert (code, found["ok"], found["target"]["ok"]) == (Exit.FINDINGS, False, False)
+    assert [one["suggestion"] for one in found["findings"]] == ["GRANT CREATE"]
+    monkeypatch.setattr(target_trial, "find_spec", lambda _: None)
+    assert probe("--probe")[0] == Exit.OK, "without Spark nothing is merged"
+    assert len(tried) == 1

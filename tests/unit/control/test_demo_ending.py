@@ -16,7 +16,7 @@ GOOD = Ending(CopyComparison(10, 20), changes=50, events=50, doubled=0, rolled_b
 def printed(ending: Ending, *, terminal: bool = False) -> str:
     out = io.StringIO()
     console = Console(file=out, width=80, force_terminal=terminal, color_system=None)
-    print_ending(console, ending, "MariaDB", 61.4)
+    print_ending(console, ending, ("MariaDB", "Iceberg"), 61.4)
     return out.getvalue()
 
 

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ from wrackline.control.local.demo.shops.mariadb import MariadbShop
 from wrackline.control.local.demo.shops.postgres import PostgresShop
 from wrackline.control.local.demo.shops.shop import COUNT_SQL, SEND_SQL, Shop
 from wrackline.control.local.demo.shops.standin import StandinShop
+from wrackline.control.local.demo.warehouses.iceberg import IcebergWarehouse
+from wrackline.control.local.demo.warehouses.known import WAREHOUSES, WarehouseKind
+from wrackline.control.local.demo.warehouses.snowflake import SnowflakeWarehouse
+from wrackline.control.local.demo.warehouses.warehouse import Warehouse
 from wrackline.control.local.stack import mariadb
 
 FOLDER = Path("/some where/it's the demo")
@@ -38,7 +43,7 @@ def in_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def words(name: str) -> list[str]:
     (found,) = (
         line
-        for _, line in paste_lines.lines_while_running(FOLDER, "127.0.0.1:9092", POSTGRES)
+        for _, line in paste_lines.lines_while_running(FOLDER, "127.0.0.1:9092", POSTGRES, IcebergWarehouse)
         if name in line
     )
     return shlex.split(found)
@@ -46,10 +51,10 @@ def words(name: str) -> list[str]:
 
 @pytest.mark.parametrize(("shop", "client"), [(POSTGRES, "psql"), (MARIADB, CLIENT)])
 def test_every_line_is_one_command_of_a_program_that_is_named(shop: Shop, client: str) -> None:
-    lines = paste_lines.lines_while_running(FOLDER, "127.0.0.1:9092", shop)
+    lines = paste_lines.lines_while_running(FOLDER, "127.0.0.1:9092", shop, IcebergWarehouse)
     programs = [shlex.split(line)[0] for _, line in lines]
     assert set(programs) == {client, "kcat", "./run", sys.executable}
-    query, remove = paste_lines.lines_after_end(FOLDER)
+    query, remove = paste_lines.lines_after_end(FOLDER, IcebergWarehouse)
     assert query in lines
     assert shlex.split(remove[1]) == ["rm", "-r", str(FOLDER)]
 
@@ -76,11 +81,14 @@ def test_spark_sql_gets_folder_and_query_as_one_word_each() -> None:
 
 
 def test_paths_below_the_current_folder_are_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    demo = tmp_path / ".stack/demo"
     monkeypatch.setattr(sys, "executable", str(tmp_path / ".venv/bin/python"))
-    for _, line in paste_lines.lines_while_running(tmp_path / ".stack/demo", "127.0.0.1:9092", POSTGRES):
+    for _, line in paste_lines.lines_while_running(
+        tmp_path / ".stack/demo", "127.0.0.1:9092", POSTGRES, IcebergWarehouse
+    ):
         assert str(tmp_path) not in line
     (query, _), (remove, _) = (
-        (shlex.split(line), what) for what, line in paste_lines.lines_after_end(tmp_path / ".stack/demo")
+        (shlex.split(line), what) for what, line in paste_lines.lines_after_end(demo, IcebergWarehouse)
     )
     assert (query[0], query[3]) == (".venv/bin/python", ".stack/demo")
     assert remove == ["rm", "-r", ".stack/demo"]
@@ -90,12 +98,42 @@ def test_paths_below_the_current_folder_are_short(tmp_path: Path, monkeypatch: p
 def test_the_process_that_compares_finds_the_shop_that_the_pipeline_s_file_names(
     shop: Shop, tmp_path: Path
 ) -> None:
-    file = demo_pipeline.write_pipeline(
-        tmp_path, shop, brokers="127.0.0.1:1", registry="http://127.0.0.1:2", warehouse=tmp_path / "lake"
-    )
+    file = written(tmp_path, shop, IcebergWarehouse(tmp_path))
     assert shop_of(demo_pipeline.read_pipeline(file)) == shop
 
 
 @pytest.mark.parametrize("shop", SHOPS.values(), ids=SHOPS)
 def test_what_alters_the_table_fits_a_line_of_the_picture(shop: type[Shop]) -> None:
     assert len(f"00:00 {shop.alters}") <= 80 - 4
+
+
+def written(folder: Path, shop: Shop, place: Warehouse) -> Path:
+    return demo_pipeline.write_pipeline(
+        folder, shop, brokers="127.0.0.1:1", registry="http://127.0.0.1:2", target=place.settings
+    )
+
+
+PLACES: Mapping[WarehouseKind, Callable[[Path], Warehouse]] = {
+    WarehouseKind.ICEBERG: IcebergWarehouse,
+    WarehouseKind.SNOWFLAKE: lambda folder: SnowflakeWarehouse("http://127.0.0.1:1", folder / "key.p8"),
+}
+
+
+@pytest.mark.parametrize("kind", WAREHOUSES)
+def test_the_process_that_reads_the_copy_finds_the_warehouse_that_the_file_names(
+    kind: WarehouseKind, tmp_path: Path
+) -> None:
+    place = PLACES[kind](tmp_path)
+    file = written(tmp_path, POSTGRES, place)
+    assert demo_pipeline.read_pipeline(file).text("target.kind") == place.kind
+
+
+@pytest.mark.parametrize("place", WAREHOUSES.values(), ids=WAREHOUSES)
+def test_an_emulator_is_named_as_one_and_its_rows_are_gone_at_the_end(place: type[Warehouse]) -> None:
+    """Only a copy that stays has a line that asks it afterwards."""
+    assert bool(place.stands_for) == ("(emulator)" in place.title) == (not place.stays)
+    assert "emulator" in (place.stands_for or "emulator")
+    assert len(f"00:00 {place.stands_for}") <= 100
+    assert len(place.label) <= 13
+    afterwards = [line for _, line in paste_lines.lines_after_end(FOLDER, place)]
+    assert ("warehouse_query" in afterwards[0]) == place.stays

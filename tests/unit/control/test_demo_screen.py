@@ -23,7 +23,7 @@ NUMBERS = DemoNumbers(
 def test_the_picture_fits_80_by_24() -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=80, height=24, color_system=None)
-    with DemoScreen(console, "PostgreSQL") as screen:
+    with DemoScreen(console, "PostgreSQL", "Iceberg table") as screen:
         screen.show(NUMBERS)
         for number in range(20):
             screen.say(f"{number} " + "a sentence that is much longer than a line of the terminal " * 2)
@@ -46,7 +46,9 @@ def test_the_picture_fits_80_by_24() -> None:
 
 def test_there_is_no_panel_of_what_happened_before_anything_has() -> None:
     out = io.StringIO()
-    with DemoScreen(Console(file=out, force_terminal=True, width=80, height=24), "MariaDB") as screen:
+    with DemoScreen(
+        Console(file=out, force_terminal=True, width=80, height=24), "MariaDB", "Iceberg table"
+    ) as screen:
         screen.show(NUMBERS)
         assert "what happened" not in out.getvalue()
         screen.say("the shop is open")
@@ -59,7 +61,7 @@ def test_the_numbers_stay_where_they_are() -> None:
     for changes in (0, NUMBERS.changes):
         out = io.StringIO()
         console = Console(file=out, force_terminal=True, width=80, height=24, color_system=None)
-        with DemoScreen(console, "MariaDB") as screen:
+        with DemoScreen(console, "MariaDB", "Iceberg table") as screen:
             screen.show(replace(NUMBERS, changes=changes, doubled=changes))
         places.update(line.index(" rows ") for line in out.getvalue().splitlines() if " rows " in line)
     assert len(places) == 1
@@ -67,15 +69,15 @@ def test_the_numbers_stay_where_they_are() -> None:
 
 def test_one_of_a_kind_has_the_noun_of_one() -> None:
     out, one = io.StringIO(), DemoNumbers("now", 1, 1, 1, 1, 1, 1, 7)
-    with DemoScreen(Console(file=out, width=80), "MariaDB") as screen:
+    with DemoScreen(Console(file=out, width=80), "MariaDB", "Iceberg table") as screen:
         screen.show(one)
     said = out.getvalue()
-    assert "source 1 row, 1 change; Kafka 1 event (0 behind, 1 duplicate); Iceberg 1 row (1 offset" in said
+    assert "source 1 row, 1 change; Kafka 1 event (0 behind, 1 duplicate); Iceberg table 1 row (1 off" in said
 
 
 def test_plain_lines_come_now_and_then_and_hold_everything() -> None:
     out = io.StringIO()
-    with DemoScreen(Console(file=out, width=80), "MariaDB") as screen:
+    with DemoScreen(Console(file=out, width=80), "MariaDB", "Iceberg table") as screen:
         screen.say("the shop is open")
         screen.show(NUMBERS)
         screen.show(NUMBERS)

@@ -1,34 +1,22 @@
 """Compares the warehouse with the source, value for value.  Both sides give each cell in one plain form.
 
-In: a shop's table and the same table as Spark's readers see it.  Out: a `CopyComparison`: which keys are
-missing, too many, or differ, and in which columns; never a value.  It is right because the forms are those of
-docs/types.md made comparable without a loss, as shops/shop.py describes.
+In: a shop's table and the same table as the warehouse's readers see it.  Out: a `CopyComparison`: which keys
+are missing, too many, or differ, and in which columns; never a value.  It is right because the forms are
+those of docs/types.md made comparable without a loss, as shops/shop.py describes.
 """
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from wrackline.control.local.demo.shops.shop import Cells, Shop
-from wrackline.schemas.tables.table import Column, TableSchema
+from wrackline.control.local.demo.warehouses.warehouse import CopyRows
+from wrackline.schemas.tables.table import TableSchema
 from wrackline.schemas.tables.types import Kind
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 Row = tuple[object, ...]
 Rows = Mapping[Row, Row]  # by key
-
-_IN_SPARK = {  # everything else is itself
-    Kind.DATE: "unix_date({})",
-    Kind.TIMESTAMP_MICROS: "unix_micros(CAST({} AS timestamp))",  # the session's zone is UTC
-    Kind.ZONED_TIMESTAMP: "unix_micros({})",
-    Kind.INSTANT_MICROS: "unix_micros({})",
-    Kind.BYTES: "lower(hex({}))",
-    Kind.ARRAY: "to_json({})",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,29 +66,12 @@ def is_same_cell(ours: object, theirs: object) -> bool:
     return type(ours) is type(theirs) and ours == theirs
 
 
-def lake_rows(table: TableSchema, live: "DataFrame") -> Rows:
-    """Read all rows that a reader of the warehouse sees."""
-    found = live.selectExpr(*map(_in_spark, table.columns)).collect()
-    return _by_key(table, map(tuple, found))
-
-
-def absent_columns(table: TableSchema, live: "DataFrame") -> Sequence[str]:
-    """Name the source's columns that the warehouse does not have, and the other way round."""
-    names = {column.name for column in table.columns}
-    return sorted(names ^ set(live.columns))
-
-
-def compare_shop(shop: Shop, table: TableSchema, live: "DataFrame") -> CopyComparison:
+def compare_shop(shop: Shop, table: TableSchema, copy: CopyRows) -> CopyComparison:
     """Compare a shop's table with what a reader of the warehouse sees."""
     ours = _by_key(table, shop.rows(table))
-    if absent := absent_columns(table, live):
+    if absent := sorted({column.name for column in table.columns} ^ set(copy.columns)):
         return CopyComparison(len(ours), len(table.columns), absent=tuple(absent))
-    return compare_rows(table, ours, lake_rows(table, live))
-
-
-def _in_spark(column: Column) -> str:
-    name = "`" + column.name.replace("`", "``") + "`"
-    return _IN_SPARK.get(column.type.kind, "{}").format(name)
+    return compare_rows(table, ours, _by_key(table, copy.rows))
 
 
 def _by_key(table: TableSchema, rows: Iterable[Cells]) -> dict[Row, Row]:

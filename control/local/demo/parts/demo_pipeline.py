@@ -38,9 +38,8 @@ bootstrap.servers = "{brokers}"
 url = "{registry}"
 
 [target]
-kind = "iceberg"
-warehouse = "{warehouse}"
 run = "{merged_by}"
+{target}
 
 [consume]
 trigger.interval.ms = 500
@@ -57,11 +56,11 @@ def write_pipeline(
     *,
     brokers: str,
     registry: str,
-    warehouse: Path,
+    target: str,
     merged_by: str = "worker",
     server: str = SERVER,
 ) -> Path:
-    """Write the pipeline's file and return its path."""
+    """Write the pipeline's file and return its path; `target` is lines of it."""
     text = _TEXT.format(
         server=server,
         kind=shop.kind,
@@ -71,7 +70,7 @@ def write_pipeline(
         table=f"{shop.table.schema}.{shop.table.name}",
         brokers=brokers,
         registry=registry,
-        warehouse=warehouse,
+        target=target,
         merged_by=merged_by,
     )
     file = folder / FILE

@@ -1,4 +1,4 @@
-"""The warehouse as the demo sees it: a child process with Spark that reads the table, and compares.
+"""The warehouse as the demo sees it: a child process that reads the table, and compares.
 
 In: a folder and the pipeline's file.  Out: the newest numbers, and a verdict on request.  The child ends when
 the pipe to it closes; what is left of its process group is then ended by number.
@@ -26,13 +26,13 @@ from wrackline.schemas.errors import OperatorNeeded, define
 LAKE_ENDED = define(
     "demo.lake_ended",
     OperatorNeeded,
-    "the demo's Spark process ended before it had done its work",
+    "the demo's reader ended before it had done its work",
     hint="read its log: less {log}",
 )
 LAKE_LATE = define(
     "demo.lake_late",
     OperatorNeeded,
-    "the demo's Spark process did not answer within {seconds} s",
+    "the demo's reader did not answer within {seconds} s",
     hint="read its log: less {log}; a busy machine may need another try",
 )
 _JAVA = "-XX:TieredStopAtLevel=1"  # the second compiler pays after minutes, and takes a core until then
@@ -42,15 +42,16 @@ _END = 30.0
 
 
 class LakeProcess:
-    """One Spark process; leaving the block ends it."""
+    """One process; leaving the block ends it."""
 
-    def __init__(self, folder: Path, file: Path) -> None:
+    def __init__(self, kind: str, folder: Path, file: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "log.txt"
         program = [
             sys.executable,
             "-m",
             "wrackline.control.local.demo.parts.lake_reader",
+            kind,
             str(folder),
             str(file),
         ]
@@ -97,7 +98,7 @@ class LakeProcess:
         return self._child.pid
 
     def await_ready(self) -> None:
-        """Return when Spark has started."""
+        """Return when it looks."""
         self._wait(lambda: self._ready, _START)
 
     def compare(self) -> CopyComparison:

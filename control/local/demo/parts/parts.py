@@ -1,7 +1,7 @@
 """Starts the parts of the demo: servers, shop, worker, Spark.  Each reports what it is for.
 
-In: an empty folder, and which shop.  Out: running `Parts`, all of them ended when the block ends, the last
-started first.
+In: an empty folder, which shop, and which warehouse.  Out: running `Parts`, all of them ended when the block
+ends, the last started first.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from pathlib import Path
 from wrackline.control.local.demo.parts import demo_pipeline
 from wrackline.control.local.demo.parts.event_counter import EventCounter
 from wrackline.control.local.demo.parts.lake import LakeProcess
-from wrackline.control.local.demo.parts.lake_reader import WAREHOUSE
 from wrackline.control.local.demo.parts.worker_process import console_url, worker_process
 from wrackline.control.local.demo.shops.shop import Say, Shop
+from wrackline.control.local.demo.warehouses.warehouse import Warehouse
 from wrackline.control.local.processes.ports import choose
 from wrackline.control.local.processes.process import Process
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
@@ -54,31 +54,36 @@ def download_parts(kind: type[Shop], say: Say) -> None:
 
 
 @contextmanager
-def start_parts(folder: Path, kind: type[Shop], say: Say) -> Iterator[Parts]:
+def start_parts(folder: Path, kind: type[Shop], target: type[Warehouse], say: Say) -> Iterator[Parts]:
     """Start all parts: Spark and the servers side by side, then what needs them."""
+    if target.stands_for:
+        say(target.stands_for)
     download_parts(kind, say)
     file = folder / demo_pipeline.FILE
-    with LakeProcess(folder / "lake", file) as lake, Stack(folder / "servers") as stack:
+    with LakeProcess(target.kind, folder / "lake", file) as lake, Stack(folder / "servers") as stack:
         say(f"starting {kind.title}, Kafka, the schema registry and Spark side by side")
-        with ThreadPoolExecutor(3) as pool:
+        with ThreadPoolExecutor(4) as pool:
             starts = pool.submit(kind.started, stack), pool.submit(stack.kafka), pool.submit(stack.registry)
+            place = pool.submit(target.started, stack, folder / "lake")
             shop = starts[0].result()
             say(f"{shop.title} holds the shop: {shop.address}")
             kafka = starts[1].result()
             say(f"Kafka carries the events: {kafka.address}")
             registry = starts[2].result()
             say(f"the registry keeps their schemas: {registry.address}")
+            settings = place.result().settings
         topic = table_topic(demo_pipeline.SERVER, shop.table, Naming.WRACKLINE)
         port = choose(folder / "worker", "rest")["rest"]
-        warehouse = folder / "lake" / WAREHOUSE
         demo_pipeline.write_pipeline(
-            folder, shop, brokers=kafka.bootstrap, registry=registry.url, warehouse=warehouse
+            folder, shop, brokers=kafka.bootstrap, registry=registry.url, target=settings
         )
         worker = worker_process(folder / "worker", file, port)
         with EventCounter(kafka.bootstrap, topic) as events:
             try:
                 worker.start()
-                say(f"wrackline worker (pid {worker.pid}) {shop.streams}; Spark merges it into Iceberg")
+                say(
+                    f"wrackline worker (pid {worker.pid}) {shop.streams}; Spark merges it into {target.title}"
+                )
                 say(f"its console: {console_url(port)}")
                 lake.await_ready()
                 yield Parts(folder, shop, kafka, registry, worker, events, lake, console_url(port))

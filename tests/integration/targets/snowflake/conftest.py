@@ -38,7 +38,6 @@ def account(snowflake_emulator: int, tmp_path_factory: pytest.TempPathFactory) -
         "private_key_file": str(file),
         "warehouse": "loads",
         "database": "shop",
-        "network_timeout": 2,  # an error inside a transaction is HTTP 500 here, which the driver tries again
     }
     return SnowflakeAccount(fields, Secret(PASSPHRASE))
 

@@ -260,6 +260,7 @@ def test_a_script_is_one_transaction_whose_end_is_a_row() -> None:
     ],
 )
 def test_a_table_is_cut_and_sorted_by_its_key(key: tuple[str, ...], cut: str, sorted_by: list[str]) -> None:
+    """DataflowTemplates#167, pipelinewise-target-bigquery#88."""
     shape = keyed(*key)
     assert (BY_KEY.clause(shape) or "").startswith(cut or "")
     assert (BY_KEY.clause(shape) is None) == (cut is None)

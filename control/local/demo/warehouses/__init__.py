@@ -1,0 +1,8 @@
+"""Where the demo's copy lies, for each target: a module, and a row in `known`.
+
+warehouse   what the demo needs of one; `Emulated`, which is most of one that is an emulator
+known       all of them, by the name of the target's folder
+iceberg     tables in a folder, read by Spark
+snowflake   an emulator of Snowflake, read by Snowflake's own driver
+cells       values of a driver in the plain form of shops/shop.py
+"""

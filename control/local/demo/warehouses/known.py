@@ -1,0 +1,24 @@
+"""The warehouses that the demo knows, by the names of their folders: a row each, in both lists."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from wrackline.control.local.demo.warehouses.iceberg import IcebergWarehouse
+from wrackline.control.local.demo.warehouses.snowflake import SnowflakeWarehouse
+from wrackline.control.local.demo.warehouses.warehouse import Warehouse
+
+
+class WarehouseKind(StrEnum):
+    """What `--target` takes."""
+
+    ICEBERG = IcebergWarehouse.kind
+    SNOWFLAKE = SnowflakeWarehouse.kind
+
+
+WAREHOUSES: Mapping[WarehouseKind, type[Warehouse]] = MappingProxyType(
+    {
+        WarehouseKind.ICEBERG: IcebergWarehouse,
+        WarehouseKind.SNOWFLAKE: SnowflakeWarehouse,
+    }
+)

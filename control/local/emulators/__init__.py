@@ -1,0 +1,7 @@
+"""Emulators of services that can't be run on a machine of one's own, for the demo and the tests.
+
+None of them is the service: whatever shows results says so.
+
+    snowflake             fakesnow's server, as a server of the stack
+    snowflake_server      the process, with what fakesnow does otherwise than Snowflake put right
+"""
