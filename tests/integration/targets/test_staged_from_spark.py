@@ -236,6 +236,19 @@ def test_a_query_fails_at_a_value_beyond_a_limit_and_names_its_column_alone(
     assert len(world.seen(table.id)) == 1
 
 
+@pytest.mark.parametrize("here", [True, False], ids=["tasks write", "ranges"])
+def test_a_value_beyond_a_limit_is_named_in_each_way_of_carrying(
+    world: SparkDuckWorld, monkeypatch: pytest.MonkeyPatch, *, here: bool
+) -> None:
+    monkeypatch.setattr(carriers, "shares_disk", lambda _: here)
+    world.carrier = DriverCarrier(at_once=0)  # type: ignore[assignment]  # frames are Spark's here
+    world.restart()
+    plan = plan_for(world, 1)
+    frame = world.frame([change("c", ("a", 1), 1, "x" * 70_002)], plan)
+    with pytest.raises(OperatorNeeded, match=r"target\.value_refused.*'label'.*longer than 70001 bytes"):
+        world.target.stage(frame, plan)
+
+
 def rows_of(files: CarriedFiles) -> list[Any]:
     found = [row for file in files.addresses for row in pq.read_table(file).to_pylist()]
     return sorted(found, key=lambda row: str(row["k"]))
