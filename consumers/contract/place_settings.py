@@ -1,11 +1,46 @@
-"""What can be set about where tables and views are, for targets that show a table as a view.
+"""What can be set about where tables, views and files are, the same for several targets.
 
 Services that people can't run themselves may also have an emulator in their place.
 """
 
 from wrackline.consumers.contract.identifiers import template_fault
+from wrackline.schemas.redaction import Secret
+from wrackline.schemas.settings.passthrough import (
+    COUNT,
+    CREDENTIAL,
+    DURATION,
+    FLAG,
+    HOST,
+    PLAIN,
+    SIZE,
+    by_list,
+    words,
+)
 from wrackline.schemas.settings.setting import Importance, Setting
+from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.settings.value_kinds import SettingKind, between, http_address, in_bytes
+
+STORAGE_PROPERTY = "target.storage.<property>"
+_S3A = {
+    **dict.fromkeys(("access.key", "secret.key", "session.token", "encryption.key"), CREDENTIAL),
+    **dict.fromkeys(("connection.ssl.enabled", "path.style.access"), FLAG),
+    **dict.fromkeys(("attempts.maximum", "connection.maximum", "threads.max"), COUNT),
+    **dict.fromkeys(("connection.establish.timeout", "connection.timeout"), DURATION),
+    **dict.fromkeys(("block.size", "multipart.size"), SIZE),
+    "endpoint": HOST,
+    "endpoint.region": PLAIN,
+    "encryption.algorithm": words("AES256", "SSE-KMS", "DSSE-KMS", "SSE-C"),
+    "aws.credentials.provider": words(
+        *(
+            f"org.apache.hadoop.fs.s3a.{name}"
+            for name in (
+                "AnonymousAWSCredentialsProvider",
+                "SimpleAWSCredentialsProvider",
+                "TemporaryAWSCredentialsProvider",
+            )
+        )
+    ),
+}
 
 
 def place_settings(group: str, most_bytes: int) -> tuple[Setting, ...]:
@@ -56,3 +91,32 @@ def endpoint_setting(group: str) -> Setting:
         validator=http_address("http://<host>:<port> or https://<host>:<port>"),
         host=True,
     )
+
+
+def storage_setting(group: str) -> Setting:
+    """Declare what Hadoop's file system wants to know; it may be a password, so none is ever shown."""
+    return Setting(
+        STORAGE_PROPERTY,
+        SettingKind.PASSWORD,
+        "Passed to Hadoop's file system as it is, and never shown: target.storage.fs.s3a.endpoint, "
+        "target.storage.fs.s3a.secret.key and the like.",
+        None,
+        Importance.MEDIUM,
+        group,
+        host=True,
+        judged=by_list({f"target.storage.fs.s3a.{name}": form for name, form in _S3A.items()}),
+    )
+
+
+def storage_values(settings: Values) -> dict[str, str]:
+    """Return what is set about Hadoop's file system, by its own names; these are secrets."""
+    return {
+        named["property"]: value.reveal()
+        for named, value in settings.family(STORAGE_PROPERTY)
+        if isinstance(value, Secret)
+    }
+
+
+def storage_conf(settings: Values) -> dict[str, str]:
+    """Return the same as the configuration of a Spark session."""
+    return {f"spark.hadoop.{name}": value for name, value in storage_values(settings).items()}

@@ -25,6 +25,7 @@ _SETS: tuple[Sequence[Coordinate], ...] = (
     (*_READER, versions.ICEBERG, versions.ICEBERG_AWS),
     (*_READER, versions.DELTA),
     (*_READER, versions.DELTA, versions.HADOOP_AWS),
+    (*_READER, versions.HADOOP_AWS),
     *versions.REST_CATALOGUE,
     (versions.APICURIO_CONVERTER, *versions.CONNECT),
     versions.INTEROP,

@@ -6,44 +6,12 @@ In: nothing.  Out: the declarations.  What the file system wants to know is pass
 
 import re
 
-from wrackline.schemas.settings.passthrough import (
-    COUNT,
-    CREDENTIAL,
-    DURATION,
-    FLAG,
-    HOST,
-    PLAIN,
-    SIZE,
-    by_list,
-    words,
-)
+from wrackline.consumers.contract.place_settings import storage_setting
 from wrackline.schemas.settings.setting import Declared, Importance, Setting
 from wrackline.schemas.settings.value_kinds import SettingKind, Value, between, not_empty
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 GROUP = "Delta"
-PROPERTY = "target.storage.<property>"
-
-_S3A = {
-    **dict.fromkeys(("access.key", "secret.key", "session.token", "encryption.key"), CREDENTIAL),
-    **dict.fromkeys(("connection.ssl.enabled", "path.style.access"), FLAG),
-    **dict.fromkeys(("attempts.maximum", "connection.maximum", "threads.max"), COUNT),
-    **dict.fromkeys(("connection.establish.timeout", "connection.timeout"), DURATION),
-    **dict.fromkeys(("block.size", "multipart.size"), SIZE),
-    "endpoint": HOST,
-    "endpoint.region": PLAIN,
-    "encryption.algorithm": words("AES256", "SSE-KMS", "DSSE-KMS", "SSE-C"),
-    "aws.credentials.provider": words(
-        *(
-            f"org.apache.hadoop.fs.s3a.{name}"
-            for name in (
-                "AnonymousAWSCredentialsProvider",
-                "SimpleAWSCredentialsProvider",
-                "TemporaryAWSCredentialsProvider",
-            )
-        )
-    ),
-}
 
 _HOUR_MS = 3_600_000
 _WEEK_MS = 7 * 24 * _HOUR_MS
@@ -77,17 +45,7 @@ SETTINGS = Declared(
             GROUP,
             validator=_namespace,
         ),
-        Setting(
-            PROPERTY,
-            SettingKind.PASSWORD,
-            "Passed to Hadoop's file system as it is, and never shown: target.storage.fs.s3a.endpoint, "
-            "target.storage.fs.s3a.secret.key and the like.",
-            None,
-            MEDIUM,
-            GROUP,
-            host=True,
-            judged=by_list({f"target.storage.fs.s3a.{name}": form for name, form in _S3A.items()}),
-        ),
+        storage_setting(GROUP),
         Setting(
             "target.snapshot.retention.ms",
             SettingKind.LONG,

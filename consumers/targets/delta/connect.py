@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wrackline.consumers.contract.identifiers import Identifiers, target_name
+from wrackline.consumers.contract.place_settings import storage_conf
 from wrackline.consumers.contract.target import SparkNeeds
 from wrackline.consumers.lake.merge_sql import quote
-from wrackline.schemas.redaction import Secret
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.versions import DELTA, HADOOP_AWS
@@ -77,10 +77,7 @@ def place(settings: Values) -> DeltaPlace:
 
 def needs(settings: Values) -> SparkNeeds:
     """Return the jars and the configuration of a session that reaches the tables."""
-    storage = {
-        f"spark.hadoop.{named['property']}": value.reveal()
-        for named, value in settings.family("target.storage.<property>")
-        if isinstance(value, Secret)
-    }
     on_s3 = place(settings).warehouse.startswith("s3a:")
-    return SparkNeeds((DELTA, HADOOP_AWS) if on_s3 else (DELTA,), {**SESSION, **TUNED, **storage})
+    return SparkNeeds(
+        (DELTA, HADOOP_AWS) if on_s3 else (DELTA,), {**SESSION, **TUNED, **storage_conf(settings)}
+    )

@@ -27,6 +27,43 @@ LOGIN_REFUSED = define(
     " psql 'host={host} port={port} user={user} dbname={database} sslmode=require'",
     connects=True,
 )
+IAM_REFUSED = define(
+    "redshift.iam_refused",
+    OperatorNeeded,
+    "AWS gives no password for {user} of Redshift on {host}: {kind}",
+    hint="who this machine is there: aws sts get-caller-identity; it needs redshift:GetClusterCredentials for"
+    " that user and database, or redshift-serverless:GetCredentials for the workgroup",
+    connects=True,
+)
+STORE_UNREACHABLE = define(
+    "redshift.store_unreachable",
+    Transient,
+    "bucket {bucket} did not answer {doing} below {folder}: {why}",
+    hint="it is tried again; look at: aws s3 ls s3://{bucket}/{folder}/",
+    connects=True,
+)
+STORE_REFUSED = define(
+    "redshift.store_refused",
+    OperatorNeeded,
+    "bucket {bucket} refuses {doing} below {folder}: {why}",
+    hint="who this machine is there: aws sts get-caller-identity; it needs s3:ListBucket of the bucket, and"
+    " s3:GetObject, s3:PutObject and s3:DeleteObject below {folder}/; see docs/redshift.md",
+)
+ENCRYPTION_UNREADABLE = define(
+    "redshift.encryption_unreadable",
+    OperatorNeeded,
+    "COPY can't read files that are encrypted as {name} says: {value}",
+    hint='let the store keep the key: target.storage.fs.s3a.encryption.algorithm = "SSE-KMS"; or leave it'
+    " out, and the bucket's own encryption is used",
+)
+LOAD_REFUSED = define(
+    "redshift.load_refused",
+    OperatorNeeded,
+    "COPY refused a file for {place}: error {number} in column {column} of the file",
+    hint="c0 is the table's first column; more of it, and only there the value's place: SELECT error_code,"
+    " error_message, line_number FROM sys_load_error_detail ORDER BY start_time DESC LIMIT 5; to go on"
+    " without that column: column.exclude.list",
+)
 CONNECTION_LOST = define(
     "redshift.connection_lost",
     Transient,

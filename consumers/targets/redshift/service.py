@@ -12,6 +12,7 @@ from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.staged.service import StagedSession, StageTable
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.staged.state import state_query
+from wrackline.consumers.targets.redshift.check import RedshiftCheck
 from wrackline.consumers.targets.redshift.dialect import DIALECT, create_stage, create_table, literal, quoted
 from wrackline.consumers.targets.redshift.refusals import statement_error
 from wrackline.consumers.targets.redshift.session import Connect, CopyRole, RedshiftSession
@@ -24,8 +25,8 @@ _GRANTEES = {"user": "", "group": "GROUP ", "role": "ROLE "}
 class RedshiftService:
     """One database."""
 
-    def __init__(self, connect: Connect, role: CopyRole) -> None:
-        self._connect, self._role = connect, role
+    def __init__(self, connect: Connect, role: CopyRole, check: RedshiftCheck | None = None) -> None:
+        self._connect, self._role, self._check = connect, role, check
 
     @property
     def dialect(self) -> StagedDialect:
@@ -89,9 +90,8 @@ class RedshiftService:
         return statement_error(error, doing, place)
 
     def check(self, session: StagedSession, places: Sequence[StagedPlace]) -> Iterator[Finding]:
-        """Find nothing yet."""
-        del session, places
-        return iter(())
+        """Look at rights, names, the bucket and the pace."""
+        return iter(()) if self._check is None else self._check.findings(session, places)
 
 
 def _grantee(kind: str, name: str) -> str:

@@ -3,7 +3,7 @@
     run, rows   one statement, committed by itself
     commit      LOCK of the state, so that the snapshot is taken when no other session holds it; the move,
                 which must change one row; the merge; COMMIT
-    load        one COPY for each address, which is a prefix of the files' names; all in one transaction
+    load        one COPY for each address, which is a manifest's; all in one transaction
 
 The driver keeps the text of each statement that a connection ever ran, and no two texts of ours are alike:
 so a session connects again after a while.
@@ -18,10 +18,16 @@ from typing import Any, Final
 from wrackline.consumers.staged.service import CarriedFiles, StageTable, commit_over
 from wrackline.consumers.staged.state import StateMove
 from wrackline.consumers.targets.redshift.dialect import DIALECT, literal
+from wrackline.consumers.targets.redshift.refusals import LOAD_REFUSED
+from wrackline.schemas.errors import WracklineError
 
 Connect = Callable[[], Any]  # the driver has its own types of a connection
 
 _MOST_STATEMENTS: Final = 500  # of one connection
+_LOAD_ERRORS: Final = (
+    "SELECT error_code, column_name FROM sys_load_error_detail WHERE session_id = pg_backend_pid()"
+    " AND start_time > GETDATE() - INTERVAL '1 minute' ORDER BY start_time DESC LIMIT 1"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,13 @@ class RedshiftSession:
         self._begin()
         self._send("BEGIN")
         for address in files.addresses:
-            self._send(copy_text(table, address, self._role))
+            try:
+                self._send(copy_text(table, address, self._role))
+            except Exception:
+                refusal = self._load_refusal(table)
+                if refusal is None:
+                    raise
+                raise refusal from None  # the driver's own error may show a value
         ((rows,),) = self._send(f"SELECT COUNT(*) FROM {table}").fetchall()  # noqa: S608 - the name is quoted
         self._send("COMMIT")
         return int(rows)
@@ -76,6 +88,18 @@ class RedshiftSession:
         """End the connection; the server undoes what was not committed."""
         with suppress(Exception):  # it may be lost already, and the driver raises anything then
             self._connection.close()
+
+    def _load_refusal(self, table: str) -> WracklineError | None:
+        """Ask what COPY has written down of its files, without a word of what is in them; None: nothing."""
+        try:
+            self._send("ROLLBACK")
+            found = self._send(_LOAD_ERRORS).fetchall()
+        except Exception:  # noqa: BLE001 - the connection is lost, and COPY's own error says it
+            return None
+        if not found:
+            return None
+        number, column = found[0]
+        return LOAD_REFUSED(place=table, number=int(number), column=str(column).strip() or "?")
 
     def _begin(self) -> None:
         """Connect again where the driver keeps too many texts; nothing is open between two calls."""
@@ -91,6 +115,6 @@ class RedshiftSession:
 
 
 def copy_text(table: str, address: str, role: CopyRole) -> str:
-    """Write the load of the files whose names begin so; Spark calls the scheme s3a."""
+    """Write the load of the files that a manifest names; Spark calls the scheme s3a."""
     source = literal(re.sub(r"^s3[an]://", "s3://", address))
-    return f"COPY {table} FROM {source} {role.clause} FORMAT AS PARQUET"
+    return f"COPY {table} FROM {source} {role.clause} FORMAT AS PARQUET MANIFEST"

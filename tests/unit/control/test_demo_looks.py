@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import typer
@@ -18,8 +19,10 @@ from wrackline.control.local.demo.shops.shop import COUNT_SQL, SEND_SQL, Shop
 from wrackline.control.local.demo.shops.standin import StandinShop
 from wrackline.control.local.demo.warehouses.iceberg import IcebergWarehouse
 from wrackline.control.local.demo.warehouses.known import WAREHOUSES, WarehouseKind
+from wrackline.control.local.demo.warehouses.redshift import RedshiftWarehouse
 from wrackline.control.local.demo.warehouses.snowflake import SnowflakeWarehouse
 from wrackline.control.local.demo.warehouses.warehouse import Warehouse
+from wrackline.control.local.emulators.redshift import RedshiftEmulator
 from wrackline.control.local.stack import mariadb
 
 FOLDER = Path("/some where/it's the demo")
@@ -115,6 +118,9 @@ def written(folder: Path, shop: Shop, place: Warehouse) -> Path:
 
 PLACES: Mapping[WarehouseKind, Callable[[Path], Warehouse]] = {
     WarehouseKind.ICEBERG: IcebergWarehouse,
+    WarehouseKind.REDSHIFT: lambda folder: RedshiftWarehouse(
+        RedshiftEmulator(cast("Any", folder), port=1, store_port=2)
+    ),
     WarehouseKind.SNOWFLAKE: lambda folder: SnowflakeWarehouse("http://127.0.0.1:1", folder / "key.p8"),
 }
 

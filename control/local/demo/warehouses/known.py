@@ -5,6 +5,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from wrackline.control.local.demo.warehouses.iceberg import IcebergWarehouse
+from wrackline.control.local.demo.warehouses.redshift import RedshiftWarehouse
 from wrackline.control.local.demo.warehouses.snowflake import SnowflakeWarehouse
 from wrackline.control.local.demo.warehouses.warehouse import Warehouse
 
@@ -13,12 +14,14 @@ class WarehouseKind(StrEnum):
     """What `--target` takes."""
 
     ICEBERG = IcebergWarehouse.kind
+    REDSHIFT = RedshiftWarehouse.kind
     SNOWFLAKE = SnowflakeWarehouse.kind
 
 
 WAREHOUSES: Mapping[WarehouseKind, type[Warehouse]] = MappingProxyType(
     {
         WarehouseKind.ICEBERG: IcebergWarehouse,
+        WarehouseKind.REDSHIFT: RedshiftWarehouse,
         WarehouseKind.SNOWFLAKE: SnowflakeWarehouse,
     }
 )

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from moto.server import ThreadedMotoServer
 
 from tests.fixtures.servers import Database
-from tests.integration.targets.redshift.world import RedshiftWorld, Store
+from tests.integration.targets.redshift.world import RedshiftWorld
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +23,6 @@ def store_endpoint() -> Iterator[str]:
 @pytest.fixture
 def world(database: Database, store_endpoint: str, tmp_path: Path) -> Iterator[RedshiftWorld]:
     """A world of the test's own."""
-    made = RedshiftWorld(database.dsn, Store(store_endpoint, f"b{uuid4().hex}"), tmp_path)
+    made = RedshiftWorld(database.dsn, store_endpoint, tmp_path)
     yield made
     made.close()

@@ -102,9 +102,12 @@ def test_a_batch_is_a_load_and_one_transaction(world: RedshiftWorld) -> None:
     assert words == [*load, "BEGIN", "LOCK", "UPDATE", "UPDATE", "INSERT", "COMMIT", "COMMITTED", "DROP"]
     assert labels(world) == {A: "y"}
     (copy,) = (text for text in world.trap.texts if text.startswith("COPY"))
-    assert copy.endswith(f"IAM_ROLE '{ROLE.arn}' FORMAT AS PARQUET")
+    assert copy.endswith(f"IAM_ROLE '{ROLE.arn}' FORMAT AS PARQUET MANIFEST")
     assert "KEY" not in copy.upper().replace("KEYLESS", "")
-    assert not world.store.client.list_objects_v2(Bucket=world.store.bucket).get("Contents"), "files go"
+    assert not world.files(), "files go"
+    world.trap.texts.clear()
+    put(world, plan_for(world, 2))
+    assert world.trap.texts == [], "no news is no statement"
 
 
 def test_one_of_two_consumers_wins(world: RedshiftWorld) -> None:
@@ -159,6 +162,7 @@ def test_a_lost_connection_is_tried_again(world: RedshiftWorld) -> None:
         assert world.target.applied(TABLE.id).offsets == (again.since if kept == "x" else again.upto).offsets
 
 
+@pytest.mark.full
 def test_a_stage_that_a_crash_left_goes_after_a_day(world: RedshiftWorld) -> None:
     plan = plan_for(world, 1)
     put(world, plan, change("c", A, 1, "x"))
@@ -169,6 +173,7 @@ def test_a_stage_that_a_crash_left_goes_after_a_day(world: RedshiftWorld) -> Non
     assert world.target.upkeep(TABLE.id, forget_before_ms=0).removed[UpkeepRemoval.FILES] == 1
 
 
+@pytest.mark.full
 def test_a_session_forgets_its_texts(world: RedshiftWorld) -> None:
     session: StagedSession = RedshiftSession(world.connect, ROLE)
     first = session.rows("SELECT pg_backend_pid()")
@@ -185,6 +190,7 @@ REFUSED: tuple[tuple[str, type[Exception], str], ...] = (
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("text", "kind", "code"), REFUSED)
 def test_a_refusal_shows_no_value(world: RedshiftWorld, text: str, kind: type[Exception], code: str) -> None:
     service = RedshiftService(world.connect, ROLE)
@@ -196,6 +202,7 @@ def test_a_refusal_shows_no_value(world: RedshiftWorld, text: str, kind: type[Ex
     assert "secret" not in str(error)
 
 
+@pytest.mark.full
 def test_an_ended_session_is_a_lost_connection(world: RedshiftWorld) -> None:
     service = RedshiftService(world.connect, ROLE)
     session = service.session()
@@ -215,6 +222,7 @@ def refused(doing: Callable[[], object], service: RedshiftService) -> Exception:
     return error
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore:Exception ignored")  # the driver leaves the socket of a refused log-in
 def test_a_closed_door_is_told_from_a_server_that_is_not_there(world: RedshiftWorld) -> None:
     told = {}

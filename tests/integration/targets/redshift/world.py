@@ -10,26 +10,29 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-import boto3  # type: ignore[import-untyped]  # it has no types
 import psycopg
-import redshift_connector
 
 from tests.fakes.duck_world import ModelCarrier
-from tests.fakes.redshift_front import RedshiftFront
+from tests.fakes.redshift_settings import values
 from tests.integration.targets.postgres.world import end_backend
 from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.contract.target import Target
 from wrackline.consumers.staged.dialect import StagedDialect
-from wrackline.consumers.staged.merge import StageColumn
 from wrackline.consumers.staged.places import StagedLayout
-from wrackline.consumers.staged.service import CarriedFiles
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.staged.state import read_state
-from wrackline.consumers.staged.target import TRUST_S, StagedTarget
+from wrackline.consumers.staged.target import TRUST_S
 from wrackline.consumers.targets.redshift import dialect
+from wrackline.consumers.targets.redshift.carrier import StoreCarrier
+from wrackline.consumers.targets.redshift.connect import read_cluster
 from wrackline.consumers.targets.redshift.service import RedshiftService
 from wrackline.consumers.targets.redshift.session import CopyRole
+from wrackline.consumers.targets.redshift.store import open_store
+from wrackline.consumers.targets.redshift.target import RedshiftTarget
+from wrackline.control.local.emulators.redshift_front import RedshiftFront
+from wrackline.schemas.settings import settings_registry
 from wrackline.schemas.tables.table import TableId
 from wrackline.testing.targets.merge_model import (
     Change,
@@ -114,55 +117,6 @@ class TrappedCursor:
         return getattr(self._cursor, name)
 
 
-class Store:
-    """A bucket that moto serves."""
-
-    def __init__(self, endpoint: str, bucket: str) -> None:
-        self.bucket, self.client = (
-            bucket,
-            boto3.client(
-                "s3",
-                endpoint_url=endpoint,
-                region_name="us-east-1",
-                aws_access_key_id="a",
-                aws_secret_access_key="b",
-            ),
-        )
-        self.client.create_bucket(Bucket=bucket)
-
-    def fetch_into(self, folder: Path) -> Any:
-        """Return what fetches the objects of a prefix."""
-
-        def fetch(bucket: str, prefix: str) -> list[Path]:
-            found = self.client.list_objects_v2(Bucket=bucket, Prefix=prefix).get("Contents", [])
-            files = [folder / f"fetched-{at}.parquet" for at in range(len(found))]
-            for one, file in zip(found, files, strict=True):
-                self.client.download_file(bucket, one["Key"], str(file))
-            return files
-
-        return fetch
-
-
-class StoreCarrier(ModelCarrier):
-    """Writes frames of the merge model as Parquet to a bucket."""
-
-    def __init__(self, folder: Path, store: Store) -> None:
-        super().__init__(folder)
-        self._store = store
-
-    def carry_rows(self, rows: Sequence[Sequence[object]], columns: Sequence[StageColumn]) -> CarriedFiles:
-        files = super().carry_rows(rows, columns)
-        for address in files.addresses:
-            self._store.client.upload_file(address, self._store.bucket, Path(address).name)
-            Path(address).unlink()
-        names = (f"s3a://{self._store.bucket}/{Path(address).name}" for address in files.addresses)
-        return CarriedFiles(tuple(names), files.rows)
-
-    def forget(self, files: CarriedFiles) -> None:
-        for address in files.addresses:
-            self._store.client.delete_object(Bucket=self._store.bucket, Key=address.rpartition("/")[2])
-
-
 class FrontService(RedshiftService):
     """Redshift's service with names as short as the front's server wants them."""
 
@@ -176,33 +130,59 @@ class RedshiftWorld:
 
     crash_points: tuple[str, ...] = tuple(POINTS)
 
-    def __init__(self, dsn: str, store: Store, folder: Path) -> None:
-        self.dsn, self.store = dsn, store
-        self.front = RedshiftFront(dsn, store.fetch_into(folder), folder)
-        folder.chmod(0o755)
+    def __init__(self, dsn: str, endpoint: str, folder: Path) -> None:
+        self.dsn, self.endpoint = dsn, endpoint
+        self.bucket = f"b{uuid4().hex}"
+        self.store = open_store(values(**self.in_the_store()))
+        self.store.client.create_bucket(Bucket=self.bucket)
+        self.front = RedshiftFront(dsn, self._object)
         self.trap = RedshiftTrap(dsn)
         self.layout = StagedLayout("{schema}", "wrackline", DIALECT.identifiers)
-        self.carrier = StoreCarrier(folder, store)
+        self.carrier = StoreCarrier(self.store, ModelCarrier(folder))
         self.connections: list[TrappedConnection] = []
         self.target: Target[Any, Any] = self.open()
 
-    def open(self, trust_s: float = TRUST_S) -> StagedTarget[Any]:
+    def open(self, trust_s: float = TRUST_S) -> RedshiftTarget[Any]:
         """Another consumer of the same tables."""
-        return StagedTarget(FrontService(self.connect, ROLE), self.layout, self.carrier, trust_s)
+        return RedshiftTarget(FrontService(self.connect, ROLE), self.layout, self.carrier, trust_s)
 
-    def connect(self) -> Any:
+    def settings(self, **more: str) -> settings_registry.Values:
+        """What a pipeline's file would say."""
+        return values(**{**self.address(), **self.in_the_store(), **more})
+
+    def address(self) -> dict[str, str]:
         fields = psycopg.conninfo.conninfo_to_dict(self.dsn)
-        connection = redshift_connector.connect(
-            host="127.0.0.1",
-            port=self.front.port,
-            user=str(fields["user"]),
-            password="",
-            database=str(fields["dbname"]),
-            ssl=False,
-        )
-        connection.autocommit = True
+        return {
+            "hostname": "127.0.0.1",
+            "port": str(self.front.port),
+            "user": str(fields["user"]),
+            "dbname": str(fields["dbname"]),
+            "sslmode": "disable",
+        }
+
+    def in_the_store(self) -> dict[str, str]:
+        return {
+            "stage": f"s3://{self.bucket}/batches",
+            "storage.fs.s3a.endpoint": self.endpoint,
+            "storage.fs.s3a.endpoint.region": "us-east-1",
+            "storage.fs.s3a.path.style.access": "true",
+            "storage.fs.s3a.access.key": "a",
+            "storage.fs.s3a.secret.key": "b",
+        }
+
+    def files(self) -> list[str]:
+        """What lies in the store."""
+        found = self.store.client.list_objects_v2(Bucket=self.bucket).get("Contents", [])
+        return [one["Key"] for one in found]
+
+    def connect(self, **more: str) -> Any:
+        connection = read_cluster(self.settings(**more)).connect()
         self.connections.append(TrappedConnection(connection, self.trap))
         return self.connections[-1]
+
+    def _object(self, bucket: str, key: str) -> bytes:
+        found: bytes = self.store.client.get_object(Bucket=bucket, Key=key)["Body"].read()
+        return found
 
     def frame(self, changes: Sequence[Change], plan: MergePlan) -> object:
         return latest(changes, plan.floor)

@@ -11,12 +11,13 @@ from wrackline.schemas.errors import OperatorNeeded, Transient
 ARN = "arn:aws:iam::123456789012:role/copies"
 
 
-def test_a_copy_names_a_role_and_a_prefix() -> None:
-    found = copy_text('"a"."b"', "s3a://bucket/it's/part-", CopyRole(ARN))
-    assert found == f"""COPY "a"."b" FROM 's3://bucket/it''s/part-' IAM_ROLE '{ARN}' FORMAT AS PARQUET"""
+def test_a_copy_names_a_role_and_a_manifest() -> None:
+    found = copy_text('"a"."b"', "s3a://bucket/it's/files.manifest", CopyRole(ARN))
+    source = f"FROM 's3://bucket/it''s/files.manifest' IAM_ROLE '{ARN}' FORMAT AS PARQUET MANIFEST"
+    assert found == f'COPY "a"."b" {source}'
     assert (
         copy_text("t", "s3://b/k", CopyRole(None))
-        == "COPY t FROM 's3://b/k' IAM_ROLE default FORMAT AS PARQUET"
+        == "COPY t FROM 's3://b/k' IAM_ROLE default FORMAT AS PARQUET MANIFEST"
     )
 
 
