@@ -2,7 +2,7 @@
 
 In: a session, the bucket, and the tables' places.  Out: findings, each with the SQL or the command that
 repairs it.  Nothing is changed.  Whether the role may read the bucket is known to AWS alone: a trial shows it
-(`wrackline assess --probe`).
+(`wrackline check --probe`).
 """
 
 from collections.abc import Iterator, Sequence

@@ -113,7 +113,7 @@ def test_a_file_that_is_not_what_its_manifest_says_is_refused(world: RedshiftWor
                 client.put_object(Bucket=world.bucket, Key=name, Body=b"another")
         return files
 
-    world.carrier.carry = changed  # type: ignore[method-assign]
+    world.carrier.carry = changed  # type: ignore[assignment, method-assign]
     plan = plan_for(world, 2)
     with pytest.raises(OperatorNeeded, match=r"redshift\.load_refused"):
         world.target.stage(world.frame([change("u", A, 2, "y")], plan), plan)

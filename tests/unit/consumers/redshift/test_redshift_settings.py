@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import redshift_connector
 from botocore.exceptions import ClientError, NoCredentialsError  # type: ignore[import-untyped]
+from redshift_connector.error import InterfaceError, ProgrammingError
 
 from tests.fakes.redshift_settings import checked, values
 from wrackline.consumers.targets.redshift import PLUGIN
@@ -80,9 +81,9 @@ def test_a_login_without_tls_is_no_login_by_aws() -> None:
             OperatorNeeded,
             "iam_refused",
         ),
-        (redshift_connector.InterfaceError(NoCredentialsError()), OperatorNeeded, "iam_refused"),
-        (redshift_connector.InterfaceError("communication error", OSError(SECRET)), Transient, "unreachable"),
-        (redshift_connector.ProgrammingError({"C": "28000", "M": SECRET}), OperatorNeeded, "login_refused"),
+        (InterfaceError(NoCredentialsError()), OperatorNeeded, "iam_refused"),
+        (InterfaceError("communication error", OSError(SECRET)), Transient, "unreachable"),
+        (ProgrammingError({"C": "28000", "M": SECRET}), OperatorNeeded, "login_refused"),
     ],
 )
 def test_what_prevents_a_connection_is_said_without_a_secret(
