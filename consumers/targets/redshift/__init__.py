@@ -44,7 +44,7 @@ class RedshiftPlugin:
 
     def needs(self, settings: Values) -> SparkNeeds:
         """Return the file system for S3 with its settings, if executors are to write there."""
-        if settings.text("target.writer") == config.BY_DRIVER:
+        if not config.executors_write(settings):
             return SparkNeeds()
         return SparkNeeds((HADOOP_AWS,), storage_conf(settings))
 

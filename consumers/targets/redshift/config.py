@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from wrackline.consumers.contract.place_settings import place_settings, storage_setting
 from wrackline.consumers.targets.redshift.limits import NAME_BYTES
 from wrackline.schemas.settings.setting import Declared, Importance, Requirement, Setting
+from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.settings.value_kinds import SettingKind, between, matching, not_empty, one_of
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -92,9 +93,9 @@ SETTINGS = Declared(
         Setting(
             "target.writer",
             SettingKind.STRING,
-            f"Who writes these files: driver, auto (Spark's executors where a batch has more than {SMALL}"
-            " records, the driver for the others), or spark. For the last two Spark loads its S3 file system,"
-            " which is a large download.",
+            "Who writes these files: driver, spark (its executors), or auto: executors where spark.master or"
+            f" spark.remote names another machine and a batch has more than {SMALL} records, the driver"
+            " elsewhere. Executors need Hadoop's file system for S3, which is a large download.",
             AUTO,
             MEDIUM,
             GROUP,
@@ -128,6 +129,16 @@ SETTINGS = Declared(
     ),
     needs=(Requirement("target.login", "target.sslmode", (BY_IAM,), ("verify-ca", "verify-full")),),
 )
+
+
+def executors_write(settings: Values) -> bool:
+    """Whether executors write some of a pipeline's batches; those of this machine gain nothing by it."""
+    writer = settings.text("target.writer")
+    if writer != AUTO:
+        return writer == BY_SPARK
+    spark = {places["rest"]: value for places, value in settings.family("spark.<rest>")}
+    return spark.get("remote") is not None or not str(spark.get("master", "local")).startswith("local")
+
 
 _ENDPOINT = re.compile(
     r"(?P<name>[^.]+)\.[^.]+\.(?P<region>[a-z0-9-]+)\.redshift(?P<serverless>-serverless)?\.amazonaws\.com(\.cn)?"

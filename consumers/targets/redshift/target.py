@@ -12,10 +12,10 @@ from wrackline.consumers.staged.target import TRUST_S, Frame, StagedTarget
 from wrackline.consumers.targets.redshift.carrier import StoreCarrier, write_by_spark
 from wrackline.consumers.targets.redshift.check import RedshiftCheck
 from wrackline.consumers.targets.redshift.config import (
-    BY_DRIVER,
     BY_SPARK,
     DEFAULT_ROLE,
     SMALL,
+    executors_write,
     read_endpoint,
 )
 from wrackline.consumers.targets.redshift.connect import read_cluster
@@ -51,13 +51,13 @@ def open_redshift(settings: Values, trust_s: float = TRUST_S) -> RedshiftTarget[
     """Connect once, so that wrong settings are found before anything is read."""
     cluster, store = read_cluster(settings), open_store(settings)
     cluster.connect().close()
-    arn, writer = settings.text("target.iam.role"), settings.text("target.writer")
+    arn = settings.text("target.iam.role")
     role = CopyRole(None if arn == DEFAULT_ROLE else arn)
     carrier = StoreCarrier(
         store,
         DriverCarrier(),
-        None if writer == BY_DRIVER else write_by_spark,
-        -1 if writer == BY_SPARK else SMALL,
+        write_by_spark if executors_write(settings) else None,
+        -1 if settings.text("target.writer") == BY_SPARK else SMALL,
     )
     endpoint = read_endpoint(settings.text("target.hostname"))
     check = RedshiftCheck(role, store, endpoint, settings.integer("consume.trigger.interval.ms"))

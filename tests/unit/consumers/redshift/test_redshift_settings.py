@@ -14,6 +14,7 @@ from wrackline.consumers.targets.redshift.config import SMALL, Endpoint, read_en
 from wrackline.consumers.targets.redshift.connect import read_cluster
 from wrackline.consumers.targets.redshift.store import open_store
 from wrackline.schemas.errors import OperatorNeeded, Transient
+from wrackline.schemas.redaction import Secret
 from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.versions import HADOOP_AWS
 
@@ -99,9 +100,12 @@ def test_what_prevents_a_connection_is_said_without_a_secret(
     assert SECRET not in "".join(traceback.format_exception(found.value))
 
 
-def test_spark_is_given_the_file_system_only_if_it_writes() -> None:
-    assert PLUGIN.needs(values(writer="driver")).jars == ()
-    needs = PLUGIN.needs(values(**{"storage.fs.s3a.secret.key": SECRET}))
+def test_spark_is_given_the_file_system_only_if_executors_elsewhere_write() -> None:
+    for master in (values(), values(writer="driver").replaced({"spark.master": "spark://host:7077"})):
+        assert PLUGIN.needs(master).jars == ()
+    for elsewhere in ({"spark.master": "spark://host:7077"}, {"spark.remote": Secret("sc://host")}):
+        assert PLUGIN.needs(values().replaced(elsewhere)).jars == (HADOOP_AWS,)
+    needs = PLUGIN.needs(values(writer="spark", **{"storage.fs.s3a.secret.key": SECRET}))
     assert needs.jars == (HADOOP_AWS,)
     assert needs.conf["spark.hadoop.fs.s3a.secret.key"] == SECRET
     assert str(SMALL) in next(one.doc for one in PLUGIN.settings.settings if one.name == "target.writer")
