@@ -11,10 +11,12 @@ from typing import Final, Generic, TypeVar
 
 from pyspark.sql import DataFrame
 
+from wrackline.consumers.contract.direct import DirectChanges
 from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.staged.carriers import most_records
 from wrackline.consumers.staged.carry import primitives
 from wrackline.consumers.staged.merge import StageColumn
-from wrackline.consumers.staged.service import CarriedFiles, Carrier
+from wrackline.consumers.staged.service import CarriedFiles, Carrier, CarriesChanges
 from wrackline.consumers.targets.redshift.config import SMALL
 from wrackline.consumers.targets.redshift.store import S3Store
 from wrackline.schemas.errors import WracklineError
@@ -50,6 +52,15 @@ class StoreCarrier(Generic[Frame]):
         self.forget(files)
         return CarriedFiles((), 0)
 
+    def carry_changes(
+        self, changes: DirectChanges, plan: MergePlan, columns: Sequence[StageColumn]
+    ) -> CarriedFiles | None:
+        """Upload changes that the driver has in Arrow, if it can write them."""
+        if not isinstance(self._local, CarriesChanges):
+            return None
+        files = self._local.carry_changes(changes, plan, columns)
+        return None if files is None else self._uploaded(files)
+
     def carry_rows(self, rows: Sequence[Sequence[object]], columns: Sequence[StageColumn]) -> CarriedFiles:
         """Upload a few rows of our own."""
         return self._uploaded(self._local.carry_rows(rows, columns))
@@ -72,12 +83,6 @@ class StoreCarrier(Generic[Frame]):
         finally:
             self._local.forget(files)
         return CarriedFiles((manifest,), files.rows)
-
-
-def most_records(plan: MergePlan) -> int:
-    """Return how many records the batch has at most, as its offsets say; a frame has no more rows."""
-    begun = plan.since.offsets
-    return sum(end - begun.get(at, 0) for at, end in plan.upto.offsets.items())
 
 
 def write_by_spark(frame: DataFrame, plan: MergePlan, columns: Sequence[StageColumn], folder: str) -> int:

@@ -1,7 +1,7 @@
 """The store, what COPY refuses, a conflict, and the findings, each with what repairs it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 
 from tests.integration.targets.redshift.world import ROLE, RedshiftWorld
+from wrackline.consumers.contract.limits import Limit
 from wrackline.consumers.contract.target import UpkeepRemoval
+from wrackline.consumers.staged.service import CarriedFiles
 from wrackline.consumers.targets.redshift.check import RedshiftCheck
 from wrackline.consumers.targets.redshift.config import read_endpoint
 from wrackline.consumers.targets.redshift.service import RedshiftService
 from wrackline.consumers.targets.redshift.store import open_store
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.language.findings import Finding
+from wrackline.schemas.tables.types import Kind
 from wrackline.testing.targets.target_suite import TABLE, A, change, labels, letter, plan_for, put
 
 pytestmark = pytest.mark.servers
@@ -89,9 +92,24 @@ def test_a_store_that_refuses_is_told_from_one_that_is_not_there(
         open_store(world.settings(**{"storage.fs.s3a.encryption.algorithm": "SSE-C"}))
 
 
+def test_a_value_beyond_a_limit_is_refused_before_anything_is_sent(world: RedshiftWorld) -> None:
+    put(world, plan_for(world, 1), change("c", A, 1, "x" * 65_535))
+    world.trap.texts.clear()
+    plan = plan_for(world, 2)
+    with pytest.raises(
+        OperatorNeeded, match=r"target\.value_refused.*'label'.*longer than 65535 bytes"
+    ) as found:
+        world.target.stage(world.frame([change("u", A, 2, "é" * 32_768)], plan), plan)
+    assert "é" not in str(found.value)
+    assert (world.trap.texts, world.files()) == ([], [])
+    assert world.target.can.limits[Kind.STRING] == Limit(65_535), "a record is set aside by the same data"
+
+
 def test_what_copy_refuses_is_told_without_the_value(world: RedshiftWorld) -> None:
+    """No limit is missed; but if one were, COPY would stop the batch."""
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     plan = plan_for(world, 2)
+    world.carrier.carry = partial(unlimited, world.carrier.carry)  # type: ignore[method-assign]
     with pytest.raises(OperatorNeeded, match=r"redshift\.load_refused.*error 1204 in column c2") as found:
         world.target.stage(world.frame([change("u", A, 2, "secret" * 11_000)], plan), plan)
     assert "secret" not in str(found.value)
@@ -141,6 +159,12 @@ def test_letters_go_by_the_same_way(world: RedshiftWorld) -> None:
     world.target.letters.keep(TABLE.id, [letter(5)])
     assert list(world.target.letters.kept(TABLE.id)) == [letter(5)]
     assert world.files() == []
+
+
+def unlimited(carry: Callable[..., CarriedFiles], *given: Any) -> CarriedFiles:
+    """Carry as if nothing had a limit."""
+    frame, plan, columns = given
+    return carry(frame, plan, tuple(replace(one, limit=None) for one in columns))
 
 
 def found(world: RedshiftWorld, host: str = CLUSTER, interval_ms: int = 60_000, **user: str) -> list[Finding]:

@@ -10,14 +10,18 @@ import pytest
 
 from tests.fakes.duck_world import ModelCarrier
 from wrackline.consumers.contract.plan import Applied, MergePlan, TopicPartition, plan_merge
+from wrackline.consumers.staged.dialect import Primitive
 from wrackline.consumers.staged.merge import StageColumn, staged_columns
-from wrackline.consumers.targets.redshift.carrier import StoreCarrier, most_records
+from wrackline.consumers.staged.service import CarriedFiles
+from wrackline.consumers.targets.redshift.carrier import StoreCarrier
 from wrackline.consumers.targets.redshift.dialect import IDENTIFIERS
 from wrackline.consumers.targets.redshift.store import S3Store
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.testing.targets.merge_model import latest
 from wrackline.testing.targets.target_suite import TABLE, A, change
 
+ANY: Any = object()  # changes, which only the writer looks at
+COLUMNS = (StageColumn("k", Primitive.TEXT),)
 HERE, THERE = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
@@ -87,13 +91,6 @@ def carried(carrier: StoreCarrier[Any], plan: MergePlan, *changes: Any) -> Any:
     return carrier.carry(latest(changes, None), plan, staged_columns(plan))
 
 
-def test_a_batch_has_at_most_as_many_rows_as_records() -> None:
-    assert most_records(plan_of(3)) == 3
-    assert most_records(replace(plan_of(3), since=Applied())) == 110, (
-        "a new partition begins at its first one"
-    )
-
-
 def test_small_batches_are_the_driver_s_and_large_ones_the_executors(
     client: Objects, store: S3Store, tmp_path: Path
 ) -> None:
@@ -144,3 +141,21 @@ def test_a_removal_that_is_refused_stops_upkeep_and_no_batch(
     carrier.forget(files)
     with pytest.raises(OperatorNeeded, match=r"redshift\.store_refused.*AccessDenied"):
         store.sweep(timedelta(0))
+
+
+def test_changes_in_arrow_are_uploaded_if_the_driver_can_write_them(
+    client: Objects, store: S3Store, tmp_path: Path
+) -> None:
+    assert StoreCarrier[Any](store, ModelCarrier(tmp_path)).carry_changes(ANY, plan_of(1), ()) is None
+
+    class Writer(ModelCarrier):
+        def carry_changes(self, *given: Any) -> CarriedFiles | None:
+            return self.carry_rows([("a",)], COLUMNS) if given[0] is ANY else None
+
+    carrier = StoreCarrier[Any](store, Writer(tmp_path))
+    found = carrier.carry_changes(ANY, plan_of(1), COLUMNS)
+    assert found is not None
+    assert (found.rows, len(client.kept)) == (1, 2)
+    assert list(tmp_path.iterdir()) == []
+    other: Any = None
+    assert carrier.carry_changes(other, plan_of(1), COLUMNS) is None
