@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from wrackline.consumers.targets.postgres.sql import types as of_postgres
+from wrackline.consumers.targets.redshift import types as of_redshift
 from wrackline.consumers.targets.snowflake import types as of_snowflake
 from wrackline.schemas.language.findings import Support
 from wrackline.schemas.tables.types import ColumnType, Kind, delta_type, iceberg_type
@@ -16,6 +17,7 @@ TARGET_TYPES: Final[Mapping[str, Callable[[ColumnType], str]]] = {
     "iceberg": iceberg_type,
     "delta": delta_type,
     "postgres": of_postgres.column_type,
+    "redshift": of_redshift.physical,
     "snowflake": of_snowflake.physical,
 }
 _TEXT: Final = "it is the server's own text, so it sorts and compares as text"
@@ -31,11 +33,13 @@ _LAKE: Final[Mapping[Kind, str]] = {
     Kind.ENUM_SET: "it is its labels, joined by commas",
     Kind.TEXT_OF: _TEXT,
 }
+_WAREHOUSE: Final = {kind: loss for kind, loss in _LAKE.items() if kind is not Kind.TIME_MICROS}
 LOSSES: Final[Mapping[str, Mapping[Kind, str]]] = {
     "iceberg": _LAKE,
     "delta": _LAKE,
     "postgres": {kind: _LAKE[kind] for kind in (Kind.BITS, Kind.ENUM, Kind.ENUM_SET, Kind.TEXT_OF)},
-    "snowflake": {kind: loss for kind, loss in _LAKE.items() if kind is not Kind.TIME_MICROS},
+    "redshift": _WAREHOUSE,
+    "snowflake": _WAREHOUSE,
 }
 
 
