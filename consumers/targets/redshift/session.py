@@ -26,7 +26,7 @@ Connect = Callable[[], Any]  # the driver has its own types of a connection
 _MOST_STATEMENTS: Final = 500  # of one connection
 _LOAD_ERRORS: Final = (
     "SELECT error_code, column_name FROM sys_load_error_detail WHERE session_id = pg_backend_pid()"
-    " AND start_time > GETDATE() - INTERVAL '1 minute' ORDER BY start_time DESC LIMIT 1"
+    " ORDER BY start_time DESC LIMIT 1"
 )
 
 
@@ -67,7 +67,7 @@ class RedshiftSession:
         return commit_over(self._send, move, steps, [f"LOCK TABLE {move.state}"])
 
     def load(self, stage: StageTable, files: CarriedFiles, name: str) -> int:
-        """Copy each prefix; COPY reads columns by position, in the stage's order."""
+        """Copy what each manifest names; COPY reads columns by position, in the stage's order."""
         del name
         table = DIALECT.path(stage.relation)
         self._begin()
@@ -90,7 +90,10 @@ class RedshiftSession:
             self._connection.close()
 
     def _load_refusal(self, table: str) -> WracklineError | None:
-        """Ask what COPY has written down of its files, without a word of what is in them; None: nothing."""
+        """Ask what COPY has written down of its files, without a word of what is in them; None: nothing.
+
+        No other COPY of this session has failed, because a session ends with its first error.
+        """
         try:
             self._send("ROLLBACK")
             found = self._send(_LOAD_ERRORS).fetchall()
