@@ -125,9 +125,9 @@ def test_old_files_go_page_by_page_and_new_ones_stay(client: Objects, store: S3S
     for at in range(1_500):
         client.put_object(Key=f"batches/shop/old/{at}", Body=b"")
     old = datetime.now(UTC) - timedelta(days=1, minutes=1)
+    client.put_object(Key="batches/shop2/old", Body=b"")
     client.kept = {key: (body, old) for key, (body, _) in client.kept.items()}
     client.put_object(Key="batches/shop/new/1", Body=b"")
-    client.put_object(Key="batches/shop2/old", Body=b"")
     assert store.sweep() == 1_500
     assert set(client.kept) == {"batches/shop/new/1", "batches/shop2/old"}
 
