@@ -7,7 +7,7 @@ service's folder knows its driver, its types, its refusals and its checks.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
@@ -140,6 +140,24 @@ class StagedService(Protocol):
 
     def check(self, session: StagedSession, places: Sequence[StagedPlace]) -> Iterator[Finding]:
         """Find what is in the way; change nothing."""
+        ...
+
+
+@runtime_checkable
+class FindsSchemas(Protocol):
+    """A service that wants a right to make schemas also where the schema is there."""
+
+    def has_schema(self, session: StagedSession, name: str) -> bool:
+        """Whether a schema is there."""
+        ...
+
+
+@runtime_checkable
+class KeepsColumns(Protocol):
+    """A service that drops no column by which a table is cut or sorted."""
+
+    def kept_columns(self, session: StagedSession, table: StagedRelation) -> Collection[str]:
+        """Name the table's columns that can't be dropped."""
         ...
 
 

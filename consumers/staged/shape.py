@@ -40,6 +40,7 @@ class StagedShape:
     ours: OurColumns
     mode: TableMode = TableMode.UPSERT
     leaving: tuple[str, ...] = ()  # places that are to be dropped
+    kept: tuple[str, ...] = ()  # places that can't be dropped, and hold nothing
     shown: bool = False  # whether the view shows this shape, and nothing is leaving
 
     @property
@@ -148,11 +149,18 @@ def drop_column(table: str, place: str, dialect: StagedDialect) -> str:
     return f"ALTER TABLE {table} DROP COLUMN {if_there}{dialect.quoted(place)}"
 
 
+def empty_column(table: str, place: str, dialect: StagedDialect) -> str:
+    """Write that the values of a place go, which itself can't."""
+    name = dialect.quoted(place)
+    return f"UPDATE {table} SET {name} = NULL WHERE {name} IS NOT NULL"  # noqa: S608 - names are quoted
+
+
 def _placed(
     columns: Iterable[PlannedColumn], shape: StagedShape, identifiers: Identifiers
 ) -> Iterator[StagedColumn]:
-    """Give columns places that no other one has, nor one that is leaving."""
-    used = {_compared(name, identifiers) for name in (*(one.place for one in shape.columns), *shape.leaving)}
+    """Give columns places that no other one has, nor one that is leaving or can't."""
+    places = (*(one.place for one in shape.columns), *shape.leaving, *shape.kept)
+    used = {_compared(name, identifiers) for name in places}
     for column in columns:
         if column.identity == ROW:
             of_history = shape.mode is TableMode.HISTORY

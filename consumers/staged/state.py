@@ -190,7 +190,8 @@ def _shape_texts(shape: StagedShape) -> dict[str, object]:
         }
         for one in shape.columns
     ]
-    lists = {"columns": columns, "key": list(shape.key), "leaving": list(shape.leaving)}
+    places = {"leaving": list(shape.leaving), "kept": list(shape.kept)}
+    lists = {"columns": columns, "key": list(shape.key), **places}
     return {**lists, "ours": asdict(shape.ours), "mode": shape.mode.value, "shown": shape.shown}
 
 
@@ -213,5 +214,6 @@ def _shape(texts: Mapping[str, Any]) -> StagedShape:
         OurColumns(**{name: untrusted.text(column) for name, column in texts["ours"].items()}),
         TableMode(texts["mode"]),
         tuple(map(untrusted.text, texts["leaving"])),
+        tuple(map(untrusted.text, texts["kept"])),
         texts["shown"] is True,
     )

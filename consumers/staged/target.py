@@ -37,13 +37,15 @@ from wrackline.consumers.staged.service import (
     CarriedFiles,
     Carrier,
     CarriesChanges,
+    FindsSchemas,
+    KeepsColumns,
     KeepsGrants,
     StagedService,
     StagedSession,
     StagedSessions,
     StageTable,
 )
-from wrackline.consumers.staged.shape import drop_column, first_shape, reshape_columns
+from wrackline.consumers.staged.shape import drop_column, empty_column, first_shape, reshape_columns
 from wrackline.consumers.staged.state import (
     StagedState,
     StateMemory,
@@ -368,7 +370,9 @@ class StagedTarget(Generic[Frame]):
                 if self._service.made(session, relation) is not None:
                     raise NAME_TAKEN(place=path(relation))
             for schema in dict.fromkeys((place.table.schema, place.view.schema)):
-                session.run(f"CREATE SCHEMA IF NOT EXISTS {self._dialect.quoted(schema)}")
+                finds = self._service if isinstance(self._service, FindsSchemas) else None
+                if finds is None or not finds.has_schema(session, schema):
+                    session.run(f"CREATE SCHEMA IF NOT EXISTS {self._dialect.quoted(schema)}")
             session.run(first_state(fresh, path(place.state), self._dialect))
             left = self._read(session, table) or fresh
         if left.made is not None:  # somebody has dropped the table
@@ -386,8 +390,13 @@ class StagedTarget(Generic[Frame]):
         if state.shape.shown:
             return
         view, table = self._dialect.path(place.view), self._dialect.path(place.table)
-        shown = create_view(view, table, state.shape, self._dialect)
-        steps = [shown, *(drop_column(table, name, self._dialect) for name in state.shape.leaving)]
+        leaving = state.shape.leaving
+        keeps = self._service if leaving and isinstance(self._service, KeepsColumns) else None
+        kept = () if keeps is None else keeps.kept_columns(session, place.table)
+        steps = [create_view(view, table, state.shape, self._dialect)]
+        for name in leaving:
+            end = empty_column if name in kept else drop_column
+            steps.append(end(table, name, self._dialect))
         if self._dialect.transactional_ddl:
             grants = (
                 self._service.grants(session, place.view) if isinstance(self._service, KeepsGrants) else ()
@@ -397,7 +406,8 @@ class StagedTarget(Generic[Frame]):
             for text in steps:
                 session.run(text)
             steps = []
-        after = state.then(shape=replace(state.shape, leaving=(), shown=True))
+        left = (*state.shape.kept, *(name for name in leaving if name in kept))
+        after = state.then(shape=replace(state.shape, leaving=(), kept=left, shown=True))
         self._move(session, place, state, after, "a change of shape", steps)
 
     def _move(

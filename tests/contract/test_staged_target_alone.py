@@ -286,6 +286,38 @@ def test_a_stage_that_nobody_merged_goes(world: DuckWorld) -> None:
     assert stages() == 1, "what is no stage of this table stays"
 
 
+def test_a_column_that_cannot_be_dropped_is_emptied(tmp_path: Path) -> None:
+    class Service(DuckService):
+        def kept_columns(self, *_: object) -> frozenset[str]:
+            return frozenset({"label", "other"})
+
+    world = DuckWorld(tmp_path, service=Service)
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    without = replace(TABLE, columns=COLUMNS[:2])
+    alter(world, plan_for(world, 2, table=without), TABLE)
+    assert world.sql(f"SELECT label FROM {STORAGE}") == [{"label": None}]
+    again = replace(without, columns=(*COLUMNS[:2], Column("label", 9, ColumnType(Kind.INT64, "bigint"))))
+    world.trap.texts.clear()
+    alter(world, plan_for(world, 3, table=again), without)
+    assert not [text for text in world.trap.texts if "NOT NULL" in text], "it is empty already"
+    row = {**dict(zip(TABLE.key, A, strict=True)), "label": 7}
+    put(world, plan_for(world, 4, table=again), Change(A, seq(4), "u", row))
+    assert labels(world) == {A: 7}
+    assert world.sql(f'SELECT label, "label__9" AS new FROM {STORAGE}') == [{"label": None, "new": 7}]
+
+
+def test_a_schema_that_is_there_is_not_made(tmp_path: Path) -> None:
+    class Service(DuckService):
+        def has_schema(self, _: object, name: str) -> bool:
+            return name == "wrackline"
+
+    world = DuckWorld(tmp_path, service=Service)
+    world.sql("CREATE SCHEMA wrackline")
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    made = [text for text in world.trap.texts if text.startswith("CREATE SCHEMA")]
+    assert made == ['CREATE SCHEMA IF NOT EXISTS "public"']
+
+
 def test_a_load_that_lost_rows_is_not_merged(tmp_path: Path) -> None:
     class Service(DuckService):
         def session(self) -> Any:
