@@ -43,9 +43,12 @@ _S3A = {
 }
 
 
-def place_settings(group: str, most_bytes: int) -> tuple[Setting, ...]:
-    """Declare them for the settings page's group; a name of the target has so many bytes at most."""
-    return (
+def place_settings(group: str, most_bytes: int, *, locks: bool = True) -> tuple[Setting, ...]:
+    """Declare them for the settings page's group; a name of the target has so many bytes at most.
+
+    A target without locks has no time to wait for one.
+    """
+    places = (
         Setting(
             "target.schema",
             SettingKind.STRING,
@@ -66,6 +69,8 @@ def place_settings(group: str, most_bytes: int) -> tuple[Setting, ...]:
             group,
             validator=in_bytes(most_bytes, f"a name of 1 to {most_bytes} bytes"),
         ),
+    )
+    waits = (
         Setting(
             "target.lock.timeout.ms",
             SettingKind.INT,
@@ -76,6 +81,7 @@ def place_settings(group: str, most_bytes: int) -> tuple[Setting, ...]:
             validator=between(1, 3_600_000),
         ),
     )
+    return (*places, *waits) if locks else places
 
 
 def endpoint_setting(group: str) -> Setting:

@@ -21,6 +21,7 @@ from wrackline.consumers.staged.target import StagedTarget
 from wrackline.consumers.targets.bigquery.dialect import DIALECT
 from wrackline.consumers.targets.bigquery.partitions import KeyPartitions
 from wrackline.consumers.targets.bigquery.service import BigQueryService
+from wrackline.consumers.targets.bigquery.session import JobPolicy
 from wrackline.consumers.targets.bigquery.types import RELATIONS
 from wrackline.schemas.tables.table import TableId
 from wrackline.testing.targets.merge_model import (
@@ -69,7 +70,7 @@ class BigQueryWorld:
 
     def __init__(self, address: str, folder: Path) -> None:
         self.client = connect(address)
-        self.service = BigQueryService(self.client, KeyPartitions(1000), 10)
+        self.service = BigQueryService(self.client, KeyPartitions(1000), JobPolicy(10, {"wrackline": "test"}))
         number = next(_NUMBERS)
         self.layout = StagedLayout(f"w{number}_{{schema}}", f"w{number}_wrackline", RELATIONS)
         self.carrier = ModelCarrier(folder)

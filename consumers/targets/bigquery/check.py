@@ -1,21 +1,29 @@
 """Findings about a project and its tables: rights, places, what would remove tables, what a merge costs.
 
-In: a client, and the tables' places.  Out: findings, each with the command that repairs it.  Nothing is
-changed, and no query is run that has a price.
+In: a client, the tables' places, and how often batches come.  Out: findings, each with the command that
+repairs it.  Nothing is changed, and no query is run that has a price.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
 from typing import Final
 
 from google.api_core.exceptions import Forbidden, NotFound
 from google.cloud.bigquery import Client, Dataset, QueryJobConfig, Table
 
-from wrackline.consumers.staged.places import StagedPlace, StagedRelation
+from wrackline.consumers.contract.plan import TableMode
+from wrackline.consumers.staged.places import StagedPlace
+from wrackline.consumers.staged.shape import StagedShape
+from wrackline.consumers.targets.bigquery.limits import MOST_LOADS, MOST_PARTITIONS
+from wrackline.consumers.targets.bigquery.partitions import cut_by, key_places
 from wrackline.consumers.targets.bigquery.session import CALL_S, RETRY
 from wrackline.schemas.language.findings import Finding, Severity, rule
 
 LARGE: Final = 10 * 2**30  # bytes from which on a merge that reads all of a table is worth a word
+KEY_BYTES: Final = 66  # of a row's key, which is a text of 64 characters
 _PRICE: Final = 6.25  # US dollars for a TiB that is read, where no slots are reserved
+_DAY_S: Final = 86_400
 
 NO_JOBS = rule(
     "bigquery.no_jobs",
@@ -23,7 +31,8 @@ NO_JOBS = rule(
     "no right to run jobs",
     "the account may not run jobs in project {project}",
     "nothing can be loaded or merged",
-    "gcloud projects add-iam-policy-binding {project} --member=<account> --role=roles/bigquery.jobUser",
+    "gcloud projects add-iam-policy-binding {project} --member=serviceAccount:<account>"
+    " --role=roles/bigquery.jobUser",
 )
 NO_DATASET_RIGHT = rule(
     "bigquery.no_dataset_right",
@@ -31,7 +40,7 @@ NO_DATASET_RIGHT = rule(
     "no right in a dataset",
     "the account may not look at dataset {dataset}",
     "no table can be made in it",
-    "gcloud projects add-iam-policy-binding {project} --member=<account> --role=roles/bigquery.dataEditor",
+    'GRANT `roles/bigquery.dataEditor` ON SCHEMA `{project}.{dataset}` TO "serviceAccount:<account>"',
 )
 ELSEWHERE = rule(
     "bigquery.elsewhere",
@@ -51,40 +60,86 @@ EXPIRES = rule(
     "bq update --default_table_expiration 0 {project}:{dataset}; and for a table that is there:"
     " bq update --expiration 0 {project}:{dataset}.<table>",
 )
+NOT_AUTHORIZED = rule(
+    "bigquery.not_authorized",
+    Severity.INFO,
+    "views read tables that their readers may not",
+    "dataset {storage} does not authorize the views of dataset {dataset}",
+    "who may read {dataset} alone gets an error from each of its views",
+    'bq show --format=json {project}:{storage} | jq \'.access += [{{"dataset": {{"dataset":'
+    ' {{"projectId": "{project}", "datasetId": "{dataset}"}}, "targetTypes": ["VIEWS"]}}}}]\''
+    " > access.json; bq update --source access.json {project}:{storage}",
+)
+_COSTS: Final = (
+    "each batch reads {read} GiB or more: without reserved slots for about {dollars} US dollars a batch, and"
+    " {daily} a day with a batch every {seconds} seconds"
+)
 READS_ALL = rule(
     "bigquery.reads_all",
     Severity.WARNING,
     "a merge reads the whole table",
-    "{place} has {gigabytes} GiB and is not partitioned",
-    "each batch reads all of it: without reserved slots for about {dollars} US dollars a batch",
+    "{place} has {gigabytes} GiB and is not partitioned by its key",
+    _COSTS,
     'merge less often: consume.trigger.interval.ms; or make it again in parts: target.partition = "key";'
     " DROP TABLE {place}; then: wrackline snapshot start <pipeline.toml> '<table>'",
 )
+LARGE_PARTS = rule(
+    "bigquery.large_parts",
+    Severity.WARNING,
+    "a merge reads large parts of a table",
+    "{place} has {gigabytes} GiB in {parts} partitions of its key",
+    _COSTS,
+    "merge less often: consume.trigger.interval.ms; or make it again in smaller parts:"
+    " target.partition.width, so that 3998 of them reach to the greatest key; DROP TABLE {place}; then:"
+    " wrackline snapshot start <pipeline.toml> '<table>'",
+)
+MANY_LOADS = rule(
+    "bigquery.many_loads",
+    Severity.WARNING,
+    "more loads than a project may have",
+    "{tables} tables with a batch every {seconds} seconds are {loads} loads a day",
+    "after {most} loads of a day BigQuery refuses the project's others until the next one",
+    "merge less often: consume.trigger.interval.ms = {enough}",
+)
 
 
-def find_problems(client: Client, places: Sequence[StagedPlace]) -> Iterator[Finding]:
+@dataclass(frozen=True, slots=True)
+class CheckScope:
+    """What is looked at."""
+
+    places: Sequence[StagedPlace]
+    shape: Callable[[StagedPlace], StagedShape | None]  # None: the table is not there yet
+    batch_s: float  # how often a table may get a batch
+
+
+def find_problems(client: Client, scope: CheckScope) -> Iterator[Finding]:
     """Look at the project, the datasets, and the tables that are there."""
     try:
         dry = QueryJobConfig(dry_run=True)
         client.query("SELECT 1", job_config=dry, retry=RETRY, timeout=CALL_S, job_retry=None)
     except Forbidden:
         yield NO_JOBS(project=client.project)
-    names = dict.fromkeys(name for place in places for name in (place.table.schema, place.view.schema))
-    for name in names:
-        yield from _of_dataset(client, name)
-    for place in places:
-        yield from _of_table(client, place.table)
+    schemas = [(place.table.schema, place.view.schema) for place in scope.places]
+    found: dict[str, Dataset] = {}
+    for name in dict.fromkeys(name for pair in schemas for name in pair):
+        try:
+            found[name] = client.get_dataset(name, retry=RETRY, timeout=CALL_S)
+        except NotFound:
+            continue  # it is made with the first table
+        except Forbidden:
+            yield NO_DATASET_RIGHT(dataset=name, project=client.project)
+            continue
+        yield from _of_dataset(client, found[name])
+    for storage, name in dict.fromkeys(schemas):
+        if storage != name and storage in found and name in found:
+            yield from _of_views(client, found[storage], found[name])
+    yield from _of_pace(scope)
+    for place in scope.places:
+        yield from _of_table(client, scope, place)
 
 
-def _of_dataset(client: Client, name: str) -> Iterator[Finding]:
-    try:
-        dataset: Dataset = client.get_dataset(name, retry=RETRY, timeout=CALL_S)
-    except NotFound:
-        return  # it is made with the first table
-    except Forbidden:
-        yield NO_DATASET_RIGHT(dataset=name, project=client.project)
-        return
-    found, wanted = dataset.location or "", client.location or "US"
+def _of_dataset(client: Client, dataset: Dataset) -> Iterator[Finding]:
+    name, found, wanted = dataset.dataset_id, dataset.location or "", client.location or "US"
     if found.lower() != wanted.lower():
         yield ELSEWHERE(dataset=name, found=found, wanted=wanted)
     lifetime_ms = dataset.default_table_expiration_ms
@@ -92,13 +147,58 @@ def _of_dataset(client: Client, name: str) -> Iterator[Finding]:
         yield EXPIRES(dataset=name, days=round(lifetime_ms / 86_400_000, 1), project=client.project)
 
 
-def _of_table(client: Client, relation: StagedRelation) -> Iterator[Finding]:
-    place = f"{client.project}.{relation.schema}.{relation.name}"
+def _of_views(client: Client, storage: Dataset, dataset: Dataset) -> Iterator[Finding]:
+    """Look whether views of one dataset may read the tables of the other."""
+    named = (
+        entry.entity_id.get("dataset", {}).get("datasetId")
+        for entry in storage.access_entries
+        if entry.entity_type == "dataset" and isinstance(entry.entity_id, dict)
+    )
+    if dataset.dataset_id not in named:
+        yield NOT_AUTHORIZED(storage=storage.dataset_id, dataset=dataset.dataset_id, project=client.project)
+
+
+def _of_pace(scope: CheckScope) -> Iterator[Finding]:
+    tables = len(scope.places)
+    loads = round(tables * _DAY_S / scope.batch_s)
+    if loads > MOST_LOADS:
+        enough = ceil(tables * _DAY_S / MOST_LOADS) * 1000
+        yield MANY_LOADS(
+            tables=tables, seconds=f"{scope.batch_s:g}", loads=loads, most=MOST_LOADS, enough=enough
+        )
+
+
+def _of_table(client: Client, scope: CheckScope, place: StagedPlace) -> Iterator[Finding]:
+    name = f"{client.project}.{place.table.schema}.{place.table.name}"
     try:
-        table: Table = client.get_table(place, retry=RETRY, timeout=CALL_S)
+        table: Table = client.get_table(name, retry=RETRY, timeout=CALL_S)
     except (NotFound, Forbidden):
         return
-    size = table.num_bytes or 0
-    if size >= LARGE and table.range_partitioning is None and table.time_partitioning is None:
-        dollars = f"{size / 2**40 * _PRICE:.2f}"
-        yield READS_ALL(place=f"`{place}`", gigabytes=round(size / 2**30), dollars=dollars)
+    shape = scope.shape(place)
+    cut = cut_by(table)
+    is_cut = cut is not None and (shape is None or cut in key_places(shape))
+    parts = _partitions(table) if is_cut else 1
+    read = _bytes_read(table, shape) / parts
+    if read < LARGE:
+        return
+    dollars = read / 2**40 * _PRICE
+    yield (LARGE_PARTS if is_cut else READS_ALL)(
+        place=f"`{name}`",
+        gigabytes=round((table.num_bytes or 0) / 2**30),
+        parts=parts,
+        read=round(read / 2**30),
+        dollars=f"{dollars:.2f}",
+        daily=f"{dollars * _DAY_S / scope.batch_s:.2f}",
+        seconds=f"{scope.batch_s:g}",
+    )
+
+
+def _partitions(table: Table) -> int:
+    """Return how many partitions hold rows, so far as BigQuery says."""
+    return int(table.to_api_repr().get("numPartitions") or MOST_PARTITIONS)
+
+
+def _bytes_read(table: Table, shape: StagedShape | None) -> int:
+    """Return what a batch reads: of a table that only gets rows, its keys alone."""
+    only_adds = shape is not None and (shape.mode is TableMode.APPEND or shape.keyless)
+    return (table.num_rows or 0) * KEY_BYTES if only_adds else table.num_bytes or 0

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from google.cloud.bigquery import Table
+
 from wrackline.consumers.staged.places import StagedRelation
 from wrackline.consumers.staged.service import StageTable
 from wrackline.consumers.staged.shape import StagedColumn, StagedShape, columns_text
@@ -48,6 +50,17 @@ def clusters(shape: StagedShape) -> Sequence[str]:
     """Return the places that rows are sorted by: the key's own, or, if they can't be, the key's hash."""
     places = [one.place for one in _key(shape) if physical(one.type).split("(", 1)[0] in CLUSTERS]
     return places[:MOST_CLUSTER_COLUMNS] or [shape.key_place]
+
+
+def key_places(shape: StagedShape) -> Sequence[str]:
+    """Return where the key's own columns lie."""
+    return [one.place for one in _key(shape)]
+
+
+def cut_by(table: Table) -> str | None:
+    """Return the column by which a table that is there is cut."""
+    cut = table.range_partitioning or table.time_partitioning
+    return None if cut is None else cut.field
 
 
 def create_table(table: StagedRelation, shape: StagedShape, partitions: KeyPartitions) -> str:

@@ -4,7 +4,7 @@ What is asked often is asked by calls that are no query, and cost nothing: `tabl
 `tables.get` for whether a table is there.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC
 from typing import Any, Final
 
@@ -15,12 +15,17 @@ from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.staged.service import StagedSession, StageTable
 from wrackline.consumers.staged.shape import StagedShape
-from wrackline.consumers.staged.state import COLUMNS
-from wrackline.consumers.targets.bigquery.check import find_problems
+from wrackline.consumers.staged.state import COLUMNS, read_state
+from wrackline.consumers.targets.bigquery.check import CheckScope, find_problems
 from wrackline.consumers.targets.bigquery.dialect import DIALECT
-from wrackline.consumers.targets.bigquery.partitions import KeyPartitions, create_stage, create_table
+from wrackline.consumers.targets.bigquery.partitions import (
+    KeyPartitions,
+    create_stage,
+    create_table,
+    cut_by,
+)
 from wrackline.consumers.targets.bigquery.refusals import bigquery_error
-from wrackline.consumers.targets.bigquery.session import CALL_S, RETRY, BigQuerySession
+from wrackline.consumers.targets.bigquery.session import CALL_S, RETRY, BigQuerySession, JobPolicy
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.language.findings import Finding
 
@@ -33,12 +38,30 @@ class BigQueryService:
 
     dialect: StagedDialect = DIALECT
 
-    def __init__(self, client: Client, partitions: KeyPartitions, job_s: float) -> None:
-        self.client, self._partitions, self._job_s = client, partitions, job_s
+    def __init__(
+        self, client: Client, partitions: KeyPartitions, jobs: JobPolicy, batch_s: float = 1.0
+    ) -> None:
+        self.client, self._partitions, self._jobs = client, partitions, jobs
+        self._batch_s = batch_s  # how often a table may get a batch
 
     def session(self) -> StagedSession:
         """Share the client."""
-        return BigQuerySession(self.client, self._job_s)
+        return BigQuerySession(self.client, self._jobs)
+
+    def has_schema(self, session: StagedSession, name: str) -> bool:
+        """Ask for the dataset, because CREATE SCHEMA wants a right in the project even where one is there."""
+        del session
+        try:
+            self.client.get_dataset(name, retry=RETRY, timeout=CALL_S)
+        except NotFound:
+            return False
+        return True
+
+    def kept_columns(self, session: StagedSession, table: StagedRelation) -> Collection[str]:
+        """Name those by which the table is cut or sorted: BigQuery refuses to drop them."""
+        del session
+        found = self.client.get_table(self._reference(table), retry=RETRY, timeout=CALL_S)
+        return {cut_by(found) or "", *(found.clustering_fields or ())}
 
     def state_row(self, session: StagedSession, table: StagedRelation) -> tuple[Any, ...] | None:
         """Read the table's rows without a query."""
@@ -78,8 +101,13 @@ class BigQueryService:
 
     def check(self, session: StagedSession, places: Sequence[StagedPlace]) -> Iterator[Finding]:
         """Look at rights, places and prices."""
-        del session
-        return find_problems(self.client, places)
+
+        def shape(place: StagedPlace) -> StagedShape | None:
+            row = self.state_row(session, place.state)
+            paths = DIALECT.path(place.state), DIALECT.path(place.table)
+            return None if row is None else read_state(row, *paths).shape
+
+        return find_problems(self.client, CheckScope(places, shape, self._batch_s))
 
     def _reference(self, relation: StagedRelation) -> TableReference:
         return TableReference.from_string(f"{self.client.project}.{relation.schema}.{relation.name}")

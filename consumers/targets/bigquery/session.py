@@ -11,7 +11,10 @@ number in the state's row.
 In: texts and files.  Out: rows, or the driver's own errors.
 """
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
@@ -32,16 +35,25 @@ from wrackline.consumers.staged.state import StateMove
 from wrackline.consumers.targets.bigquery.dialect import DIALECT, DONE, script
 
 Job = TypeVar("Job", QueryJob, LoadJob)
+Answer = TypeVar("Answer")
 
 CALL_S: Final = 60.0  # one call; the driver's own patience would be ten minutes
 RETRY: Final = DEFAULT_RETRY.with_timeout(CALL_S)
 
 
+@dataclass(frozen=True, slots=True)
+class JobPolicy:
+    """What every job is begun with."""
+
+    seconds: float  # how long BigQuery may work on it
+    labels: Mapping[str, str] = field(default_factory=dict)  # by which its owner finds what we cost
+
+
 class BigQuerySession:
     """A conversation; the client is shared, and safe for many threads."""
 
-    def __init__(self, client: Client, job_s: float) -> None:
-        self._client, self._job_s = client, job_s
+    def __init__(self, client: Client, jobs: JobPolicy) -> None:
+        self._client, self._jobs = client, jobs
 
     def rows(self, text: str) -> list[tuple[Any, ...]]:
         """Run a query."""
@@ -77,13 +89,14 @@ class BigQuerySession:
             create_disposition="CREATE_NEVER",
             write_disposition="WRITE_APPEND",
             job_timeout_ms=self._job_ms,
+            labels=dict(self._jobs.labels),
         )
         jobs = [
             self._upload(Path(address), table, config, _job_id(f"load{at}", name))
             for at, address in enumerate(files.addresses)
         ]
         for job in jobs:
-            job.result(retry=RETRY, timeout=self._job_s + CALL_S)
+            self._wait(partial(job.result, retry=RETRY, timeout=CALL_S))
         return sum(job.output_rows or 0 for job in jobs)
 
     def close(self) -> None:
@@ -108,14 +121,24 @@ class BigQuerySession:
     @property
     def _job_ms(self) -> int:
         """How long BigQuery itself lets a job run."""
-        return int(self._job_s * 1000)
+        return int(self._jobs.seconds * 1000)
 
     def _config(self) -> QueryJobConfig:
-        return QueryJobConfig(job_timeout_ms=self._job_ms)
+        return QueryJobConfig(job_timeout_ms=self._job_ms, labels=dict(self._jobs.labels))
 
     def _answer(self, job: QueryJob) -> list[tuple[Any, ...]]:
-        found = job.result(retry=RETRY, timeout=self._job_s + CALL_S, job_retry=None)
+        found = self._wait(partial(job.result, retry=RETRY, timeout=CALL_S, job_retry=None))
         return [row.values() for row in found]
+
+    def _wait(self, ask: Callable[[], Answer]) -> Answer:
+        """Ask until the job has ended; no single question is waited for longer than a call may take."""
+        end = time.monotonic() + self._jobs.seconds + CALL_S  # BigQuery ends the job first
+        while True:
+            try:
+                return ask()
+            except TimeoutError:
+                if time.monotonic() > end:
+                    raise
 
 
 def _job_id(doing: str, name: str) -> str:

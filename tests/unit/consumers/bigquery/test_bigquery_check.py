@@ -1,19 +1,26 @@
 """Findings about a project, its datasets and its tables, over answers as BigQuery's own API gives them."""
 
+import json
 from collections.abc import Mapping
+from math import ceil
 from typing import Any, cast
 
 import pytest
 from google.api_core.exceptions import Forbidden, NotFound
 from google.cloud.bigquery import Client, Dataset, Table
 
+from wrackline.consumers.contract.plan import Applied, TableMode, plan_merge
 from wrackline.consumers.staged.places import StagedLayout
-from wrackline.consumers.targets.bigquery.check import LARGE, find_problems
+from wrackline.consumers.staged.shape import StagedShape, first_shape
+from wrackline.consumers.targets.bigquery.check import KEY_BYTES, LARGE, CheckScope, find_problems
+from wrackline.consumers.targets.bigquery.dialect import DIALECT
 from wrackline.consumers.targets.bigquery.types import RELATIONS
-from wrackline.schemas.tables.table import TableId
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 PLACE = StagedLayout("{schema}", "wrackline", RELATIONS).place(TableId("db", "public", "orders"))
-GOOD = {"location": "EU"}
+VIEWS = {"dataset": {"dataset": {"projectId": "shop", "datasetId": "public"}, "targetTypes": ["VIEWS"]}}
+GOOD = {"location": "EU", "access": [VIEWS]}
 SMALL = {"numBytes": "12"}
 
 
@@ -53,10 +60,23 @@ def answer(kept: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return kept
 
 
-def found(client: Answers) -> list[tuple[str, str, str]]:
-    problems = list(find_problems(cast("Client", client), [PLACE]))
+def found(
+    client: Answers, shape: StagedShape | None = None, batch_s: float = 60
+) -> list[tuple[str, str, str]]:
+    scope = CheckScope([PLACE], lambda _: shape, batch_s)
+    problems = list(find_problems(cast("Client", client), scope))
     assert client.priced == []
-    return [(one.id, one.description, one.suggestion) for one in problems]
+    return [(one.id, f"{one.description}; {one.impact}", one.suggestion) for one in problems]
+
+
+def shape_of(*key: str, mode: TableMode = TableMode.UPSERT) -> StagedShape:
+    kind = KeyKind.PRIMARY if key else KeyKind.NONE
+    columns = (
+        Column("id", 1, ColumnType(Kind.INT64, "bigint")),
+        Column("code", 2, ColumnType(Kind.STRING, "text")),
+    )
+    table = TableSchema(TableId("db", "public", "orders"), columns, key, kind)
+    return first_shape(plan_merge(table, DIALECT.identifiers, Applied(), mode=mode), DIALECT)
 
 
 @pytest.mark.parametrize(("dataset", "table"), [(None, None), (GOOD, None), (GOOD, SMALL), (GOOD, {})])
@@ -73,14 +93,16 @@ def test_a_missing_right_is_named_with_the_command_that_gives_it() -> None:
         "bigquery.no_dataset_right",
         "bigquery.no_dataset_right",
     ]
-    assert all("gcloud projects add-iam-policy-binding shop" in fix for _, _, fix in rules)
+    fixes = [fix for _, _, fix in rules]
+    assert "gcloud projects add-iam-policy-binding shop" in fixes[0]
+    assert "GRANT `roles/bigquery.dataEditor` ON SCHEMA `shop.wrackline`" in fixes[1]
 
 
 def test_a_dataset_of_another_location_is_found_before_a_job_is() -> None:
-    assert [rule for rule, _, _ in found(Answers({"location": "us-east1"}, None))] == [
+    assert [rule for rule, _, _ in found(Answers({**GOOD, "location": "us-east1"}, None))] == [
         "bigquery.elsewhere"
     ] * 2
-    assert found(Answers({"location": "eu"}, None)) == []
+    assert found(Answers({**GOOD, "location": "eu"}, None)) == []
 
 
 def test_a_dataset_that_removes_its_tables_is_found() -> None:
@@ -88,19 +110,55 @@ def test_a_dataset_that_removes_its_tables_is_found() -> None:
     assert [(rule, "60.0 days" in text) for rule, text, _ in rules] == [("bigquery.expires", True)] * 2
 
 
+def test_views_that_may_not_read_their_tables_are_found() -> None:
+    ((rule, _, fix),) = found(Answers({"location": "EU"}, None))
+    assert rule == "bigquery.not_authorized"
+    assert json.loads(fix.split("+= ")[1].split("' >")[0]) == [VIEWS]
+    assert "shop:wrackline" in fix
+
+
 def test_a_large_table_that_is_not_cut_is_found_with_its_price() -> None:
     assert found(Answers(GOOD, {"numBytes": str(LARGE - 1)})) == []
     ((rule, text, fix),) = found(Answers(GOOD, {"numBytes": str(2**40)}))
-    assert (rule, "1024 GiB" in text) == ("bigquery.reads_all", True)
+    assert rule == "bigquery.reads_all"
+    assert [
+        one for one in ("1024 GiB", "6.25 US dollars", "9000.00 a day", "60 seconds") if one not in text
+    ] == []
     assert "`shop.wrackline.public__orders`" in fix
 
 
-@pytest.mark.parametrize(
-    "cut",
-    [
-        {"timePartitioning": {"type": "MONTH", "field": "day"}},
-        {"rangePartitioning": {"field": "id", "range": {"start": "0", "end": "9", "interval": "1"}}},
-    ],
-)
+@pytest.mark.parametrize("shape", [shape_of("id", mode=TableMode.APPEND), shape_of()])
+def test_a_table_that_only_gets_rows_costs_what_its_keys_cost(shape: StagedShape) -> None:
+    rows = ceil(LARGE / KEY_BYTES)
+    assert found(Answers(GOOD, {"numBytes": str(2**50), "numRows": str(rows - 1)}), shape) == []
+    ((rule, text, _),) = found(Answers(GOOD, {"numBytes": str(2**50), "numRows": str(rows)}), shape)
+    assert (rule, "reads 10 GiB" in text) == ("bigquery.reads_all", True)
+
+
+BY_MONTH = {"timePartitioning": {"type": "MONTH", "field": "day"}}
+BY_ID = {"rangePartitioning": {"field": "id", "range": {"start": "0", "end": "9", "interval": "1"}}}
+
+
+@pytest.mark.parametrize("cut", [BY_MONTH, BY_ID])
 def test_a_large_table_that_is_cut_costs_what_its_parts_cost(cut: Mapping[str, Any]) -> None:
     assert found(Answers(GOOD, {"numBytes": str(2**40), **cut})) == []
+    many, few = ({"numBytes": str(2**40), "numPartitions": parts, **cut} for parts in ("103", "102"))
+    assert found(Answers(GOOD, many)) == []
+    ((rule, text, fix),) = found(Answers(GOOD, few))
+    assert (rule, "102 partitions" in text, "target.partition.width" in fix) == (
+        "bigquery.large_parts",
+        True,
+        True,
+    )
+
+
+def test_a_table_that_is_cut_by_what_is_no_key_any_more_is_read_whole() -> None:
+    large = {"numBytes": str(2**40), **BY_ID}
+    assert found(Answers(GOOD, large), shape_of("id")) == []
+    assert [rule for rule, _, _ in found(Answers(GOOD, large), shape_of("code"))] == ["bigquery.reads_all"]
+
+
+def test_more_loads_than_a_project_may_have_are_found() -> None:
+    assert found(Answers(GOOD, None), batch_s=0.864) == []
+    ((rule, text, fix),) = found(Answers(GOOD, None), batch_s=0.5)
+    assert (rule, "172800 loads" in text, "= 1000" in fix) == ("bigquery.many_loads", True, True)

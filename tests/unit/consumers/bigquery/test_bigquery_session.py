@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import requests
 from google.api_core.exceptions import Conflict
 from google.cloud.bigquery import Client
 
@@ -13,7 +14,7 @@ from wrackline.consumers.staged.merge import StageColumn
 from wrackline.consumers.staged.places import StagedRelation
 from wrackline.consumers.staged.service import CarriedFiles, StageTable
 from wrackline.consumers.staged.state import StateMove
-from wrackline.consumers.targets.bigquery.session import BigQuerySession
+from wrackline.consumers.targets.bigquery.session import CALL_S, BigQuerySession, JobPolicy
 
 MOVE = StateMove("`w`.`state`", 41, {"number": "42"})
 STAGE = StageTable(StagedRelation("w", "stage"), (StageColumn("k", Primitive.TEXT),))
@@ -27,14 +28,19 @@ class Row(tuple[Any, ...]):
 
 
 class Job:
-    def __init__(self, rows: Sequence[Row] = (), output_rows: int | None = None) -> None:
+    def __init__(
+        self, rows: Sequence[Row] = (), output_rows: int | None = None, polls: Sequence[Exception] = ()
+    ) -> None:
         self._rows, self.output_rows = rows, output_rows
         self.patience: list[float] = []
+        self._polls = list(polls)
 
     def result(self, *, retry: object, timeout: float, job_retry: object = None) -> Any:
         assert retry is not None
         assert job_retry is None, "a script that is run again under another name is not known by its name"
         self.patience.append(timeout)
+        if self._polls:
+            raise self._polls.pop(0)
         return self if self.output_rows is not None else self._rows
 
 
@@ -72,7 +78,7 @@ class LostAnswers:
 
 
 def session_of(client: LostAnswers) -> BigQuerySession:
-    return BigQuerySession(cast("Client", client), 600)
+    return BigQuerySession(cast("Client", client), JobPolicy(600, {"wrackline": "shop"}))
 
 
 @pytest.mark.parametrize("lost", [False, True])
@@ -84,6 +90,7 @@ def test_a_commit_is_known_by_its_name(*, lost: bool, outcome: str, moved: bool)
     assert client.asked == [*asked, *([("get", "wrackline_commit___ab")] if lost else [])]
     assert client.done == 1
     assert int(client.configs[0].job_timeout_ms) == 600_000
+    assert client.configs[0].labels == {"wrackline": "shop"}
 
 
 @pytest.mark.parametrize("lost", [False, True])
@@ -99,7 +106,7 @@ def test_a_load_is_known_by_its_name(tmp_path: Path, *, lost: bool) -> None:
     assert [text for text, _ in client.asked if text != "get"] == ["shop.w.stage b'a'", "shop.w.stage b'b'"]
     config = client.configs[0]
     assert [(field.name, field.field_type) for field in config.schema] == [("k", "STRING")]
-    assert config.create_disposition == "CREATE_NEVER"
+    assert (config.create_disposition, config.labels) == ("CREATE_NEVER", {"wrackline": "shop"})
     assert client.done == 2
 
 
@@ -107,3 +114,27 @@ def test_a_question_has_no_name() -> None:
     client = LostAnswers(Job([Row((1, "a"))]), lost=False)
     assert session_of(client).rows("SELECT 1") == [(1, "a")]
     assert client.asked == [("SELECT 1", None)]
+
+
+def test_a_long_job_is_asked_for_again_and_again() -> None:
+    """A single question that hangs is given up; the job is not begun again for that."""
+    job = Job([Row(("done",))], polls=[TimeoutError(), TimeoutError()])
+    client = LostAnswers(job, lost=False)
+    assert session_of(client).commit(MOVE, [], "__ab")
+    assert (job.patience, client.done) == ([CALL_S] * 3, 1)
+
+
+def test_a_job_that_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 100_000, 300))
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    job = Job(polls=[TimeoutError()] * 9, output_rows=1)
+    with pytest.raises(TimeoutError):
+        session_of(LostAnswers(job, lost=False)).commit(MOVE, [], "__ab")
+    assert len(job.patience) == 3, "660 seconds are over"
+
+
+def test_a_poll_that_dies_says_so() -> None:
+    """What became of the job is asked of the state's row, by whoever holds the batch."""
+    job = Job([Row(("done",))], polls=[requests.ConnectionError("reset")])
+    with pytest.raises(requests.ConnectionError):
+        session_of(LostAnswers(job, lost=False)).commit(MOVE, [], "__ab")

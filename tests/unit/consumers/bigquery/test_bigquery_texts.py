@@ -26,7 +26,13 @@ from wrackline.consumers.contract.plan import (
 from wrackline.consumers.staged.merge import StagedMerge, staged_columns
 from wrackline.consumers.staged.places import StagedLayout
 from wrackline.consumers.staged.service import StageTable
-from wrackline.consumers.staged.shape import StagedShape, drop_column, first_shape, reshape_columns
+from wrackline.consumers.staged.shape import (
+    StagedShape,
+    drop_column,
+    empty_column,
+    first_shape,
+    reshape_columns,
+)
 from wrackline.consumers.staged.state import StagedState, first_state, state_move, state_query
 from wrackline.consumers.staged.view import create_view, pairs, settle
 from wrackline.consumers.targets.bigquery import limits
@@ -133,6 +139,7 @@ def texts() -> dict[str, str]:
         "pairs": f"SELECT COUNT(*) FROM ({pairs(TABLE, bag, DIALECT, 1000)}) AS pairs",
         "pairs, deleted": settle(TABLE, bag, DIALECT, 1000),
         **{f"added {at}": text for at, text in enumerate(reshaping.additions(TABLE, DIALECT))},
+        "emptied": empty_column(TABLE, "id", DIALECT),
         **{f"dropped {name}": drop_column(TABLE, name, DIALECT) for name in reshaping.shape.leaving},
     }
 

@@ -1,0 +1,53 @@
+"""The client, as the settings want it: project, location, address, and whose credentials.
+
+To an address without TLS no credentials are sent.
+"""
+
+from typing import Final
+
+import google.auth
+from google.api_core.client_options import ClientOptions
+from google.auth.credentials import AnonymousCredentials, Credentials
+from google.cloud.bigquery import Client, QueryJobConfig
+
+from wrackline.consumers.targets.bigquery.refusals import bigquery_error
+from wrackline.consumers.targets.bigquery.session import CALL_S, RETRY
+from wrackline.schemas.settings.settings_registry import Values
+
+_SCOPES: Final = ("https://www.googleapis.com/auth/bigquery",)
+
+
+def open_client(settings: Values) -> Client:
+    """Make a client whose first call was answered, so that wrong settings are found at once."""
+    project = settings.text("target.project")
+    try:
+        client = Client(
+            project=project,
+            credentials=_credentials(settings),
+            location=settings.text("target.location"),
+            client_options=ClientOptions(api_endpoint=_endpoint(settings)),
+        )
+        dry = QueryJobConfig(dry_run=True)
+        client.query("SELECT 1", job_config=dry, retry=RETRY, timeout=CALL_S, job_retry=None)
+    except Exception as exc:
+        refusal = bigquery_error(exc, doing="the first call", place=project, project=project)
+        if refusal is None:
+            raise
+        raise refusal from None  # the driver's own error may show what it was given
+    return client
+
+
+def _credentials(settings: Values) -> Credentials:
+    if (_endpoint(settings) or "").startswith("http:"):
+        return AnonymousCredentials()  # type: ignore[no-untyped-call]
+    file = settings.get("target.credentials.file")
+    if file is not None:
+        found, _ = google.auth.load_credentials_from_file(str(file), scopes=_SCOPES)  # type: ignore[no-untyped-call]
+    else:
+        found, _ = google.auth.default(scopes=_SCOPES)
+    assert isinstance(found, Credentials)  # noqa: S101 - what Google's functions return
+    return found
+
+
+def _endpoint(settings: Values) -> str | None:
+    return settings.text("target.endpoint") if settings.get("target.endpoint") else None
