@@ -7,6 +7,7 @@ from decimal import Decimal
 from math import inf
 
 import pytest
+import requests
 from google.api_core.exceptions import Conflict, NotFound
 
 from tests.fakes.bigquery_world import BigQueryWorld
@@ -125,6 +126,35 @@ def test_a_batch_whose_answer_was_lost_is_merged_once(world: BigQueryWorld) -> N
     assert world.target.applied(TABLE.id) == plan.upto
 
 
+def test_a_script_whose_end_nobody_heard_is_not_merged_again(world: BigQueryWorld) -> None:
+    """The connection goes while the script runs; what became of it is asked of the state's row."""
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+
+    def lose(text: str) -> None:
+        if text.startswith("BEGIN"):
+            raise requests.ConnectionError("reset")
+
+    world.client.behind = lose
+    plan = plan_for(world, 2)
+    with pytest.raises(Transient, match=r"bigquery\.unreachable.*merge of a batch"):
+        put(world, plan, change("u", A, 2, "y"))
+    world.restart()
+    assert (labels(world), world.target.applied(TABLE.id)) == ({A: "y"}, plan.upto)
+    world.texts.clear()
+    put(world, plan, change("u", A, 2, "y"))
+    put(world, plan_for(world, 3))
+    assert labels(world) == {A: "y"}
+
+
+def test_no_right_to_make_datasets_is_needed(world: BigQueryWorld) -> None:
+    place = world.layout.place(TABLE.id)
+    for name in (place.table.schema, place.view.schema):
+        world.client.create_dataset(name)
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    assert labels(world) == {A: "x"}
+    assert [text for text in world.texts if "SCHEMA" in text] == []
+
+
 def test_a_step_that_is_refused_leaves_nothing(world: BigQueryWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     before = world.target.applied(TABLE.id)
@@ -165,4 +195,5 @@ def test_what_is_gone_is_known_as_gone(world: BigQueryWorld) -> None:
 
 def test_a_check_finds_nothing_in_the_way(world: BigQueryWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
-    assert list(world.target.check([TABLE.id])) == []
+    found = [one.id for one in world.target.check([TABLE.id])]
+    assert found == ["bigquery.not_authorized"], "the emulator keeps nobody from anything"

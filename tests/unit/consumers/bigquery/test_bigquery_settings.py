@@ -10,11 +10,10 @@ from google.auth.exceptions import DefaultCredentialsError
 from google.cloud.bigquery import Client
 
 from wrackline.consumers.targets.bigquery import connect
-from wrackline.consumers.targets.bigquery.target import BigQueryPlugin
+from wrackline.consumers.targets.bigquery.config import SETTINGS
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.settings_registry import CheckedSettings, SettingsRegistry, Values
-from wrackline.schemas.tables.table import TableId
 
 KEYS = Resolver(Allowed(folders=(Path("/keys"),)), {})
 EMULATED = {"project": "shop", "endpoint": "http://127.0.0.1:9"}
@@ -22,7 +21,7 @@ EMULATED = {"project": "shop", "endpoint": "http://127.0.0.1:9"}
 
 def reading(**given: str) -> CheckedSettings:
     named = {f"target.{name}": value for name, value in given.items()}
-    return SettingsRegistry(BigQueryPlugin.settings).read(named, KEYS)
+    return SettingsRegistry(SETTINGS).read(named, KEYS)
 
 
 def values(**given: str) -> Values:
@@ -84,13 +83,6 @@ def test_a_project_that_does_not_answer_is_no_target(monkeypatch: pytest.MonkeyP
     answered(monkeypatch, KeyError("a fault of ours"))
     with pytest.raises(KeyError):
         connect.open_client(values(**EMULATED))
-
-
-def test_readers_find_a_table_as_lineage_names_it() -> None:
-    found = BigQueryPlugin().located(
-        values(project="shop", schema="copy_{database}_{schema}"), TableId("db", "my-schema", "orders")
-    )
-    assert found == ("bigquery", "shop.copy_db_my_schema.orders")
 
 
 def test_what_cannot_be_obeyed_is_refused() -> None:
