@@ -40,7 +40,7 @@ class StagedShape:
     ours: OurColumns
     mode: TableMode = TableMode.UPSERT
     leaving: tuple[str, ...] = ()  # places that are to be dropped
-    kept: tuple[str, ...] = ()  # places that can't be dropped, and hold nothing
+    husks: tuple[str, ...] = ()  # places that can't be dropped, and hold nothing
     shown: bool = False  # whether the view shows this shape, and nothing is leaving
 
     @property
@@ -159,7 +159,7 @@ def _placed(
     columns: Iterable[PlannedColumn], shape: StagedShape, identifiers: Identifiers
 ) -> Iterator[StagedColumn]:
     """Give columns places that no other one has, nor one that is leaving or can't."""
-    places = (*(one.place for one in shape.columns), *shape.leaving, *shape.kept)
+    places = (*(one.place for one in shape.columns), *shape.leaving, *shape.husks)
     used = {_compared(name, identifiers) for name in places}
     for column in columns:
         if column.identity == ROW:

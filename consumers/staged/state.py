@@ -190,7 +190,7 @@ def _shape_texts(shape: StagedShape) -> dict[str, object]:
         }
         for one in shape.columns
     ]
-    places = {"leaving": list(shape.leaving), "kept": list(shape.kept)}
+    places = {"leaving": list(shape.leaving), "husks": list(shape.husks)}
     lists = {"columns": columns, "key": list(shape.key), **places}
     return {**lists, "ours": asdict(shape.ours), "mode": shape.mode.value, "shown": shape.shown}
 
@@ -214,6 +214,6 @@ def _shape(texts: Mapping[str, Any]) -> StagedShape:
         OurColumns(**{name: untrusted.text(column) for name, column in texts["ours"].items()}),
         TableMode(texts["mode"]),
         tuple(map(untrusted.text, texts["leaving"])),
-        tuple(map(untrusted.text, texts["kept"])),
+        tuple(map(untrusted.text, texts["husks"])),
         texts["shown"] is True,
     )

@@ -406,8 +406,8 @@ class StagedTarget(Generic[Frame]):
             for text in steps:
                 session.run(text)
             steps = []
-        left = (*state.shape.kept, *(name for name in leaving if name in kept))
-        after = state.then(shape=replace(state.shape, leaving=(), kept=left, shown=True))
+        left = (*state.shape.husks, *(name for name in leaving if name in kept))
+        after = state.then(shape=replace(state.shape, leaving=(), husks=left, shown=True))
         self._move(session, place, state, after, "a change of shape", steps)
 
     def _move(
