@@ -23,6 +23,8 @@ from wrackline.schemas.language.findings import Finding, Severity, rule
 LARGE: Final = 10 * 2**30  # bytes from which on a merge that reads all of a table is worth a word
 KEY_BYTES: Final = 66  # of a row's key, which is a text of 64 characters
 _PRICE: Final = 6.25  # US dollars for a TiB that is read, where no slots are reserved
+_BATCH_BYTES: Final = 4 * 10 * 2**20  # the least that the statements of a batch are billed for
+_WORTH: Final = 1.0  # dollars a day from which on an interval is worth a word
 _DAY_S: Final = 86_400
 
 NO_JOBS = rule(
@@ -101,6 +103,15 @@ MANY_LOADS = rule(
     "after {most} loads of a day BigQuery refuses the project's others until the next one",
     "merge less often: consume.trigger.interval.ms = {enough}",
 )
+PACE = rule(
+    "bigquery.pace",
+    Severity.INFO,
+    "what the interval costs",
+    "{tables} tables with a batch every {seconds} seconds cost {daily} US dollars a day or more, where each"
+    " has news all day and no slots are reserved",
+    "a batch of any size is billed for 40 MB: four times a table that a statement names",
+    "merge less often: consume.trigger.interval.ms = 300000",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +170,14 @@ def _of_views(client: Client, storage: Dataset, dataset: Dataset) -> Iterator[Fi
 
 
 def _of_pace(scope: CheckScope) -> Iterator[Finding]:
-    tables = len(scope.places)
-    loads = round(tables * _DAY_S / scope.batch_s)
-    if loads > MOST_LOADS:
+    tables, seconds = len(scope.places), f"{scope.batch_s:g}"
+    batches = round(tables * _DAY_S / scope.batch_s)
+    if batches > MOST_LOADS:
         enough = ceil(tables * _DAY_S / MOST_LOADS) * 1000
-        yield MANY_LOADS(
-            tables=tables, seconds=f"{scope.batch_s:g}", loads=loads, most=MOST_LOADS, enough=enough
-        )
+        yield MANY_LOADS(tables=tables, seconds=seconds, loads=batches, most=MOST_LOADS, enough=enough)
+    daily = _dollars(batches * _BATCH_BYTES)
+    if daily >= _WORTH:
+        yield PACE(tables=tables, seconds=seconds, daily=f"{daily:.2f}")
 
 
 def _of_table(client: Client, scope: CheckScope, place: StagedPlace) -> Iterator[Finding]:
@@ -174,6 +186,8 @@ def _of_table(client: Client, scope: CheckScope, place: StagedPlace) -> Iterator
         table: Table = client.get_table(name, retry=RETRY, timeout=CALL_S)
     except (NotFound, Forbidden):
         return
+    if (table.num_bytes or 0) < LARGE:
+        return
     shape = scope.shape(place)
     cut = cut_by(table)
     is_cut = cut is not None and (shape is None or cut in key_places(shape))
@@ -181,7 +195,7 @@ def _of_table(client: Client, scope: CheckScope, place: StagedPlace) -> Iterator
     read = _bytes_read(table, shape) / parts
     if read < LARGE:
         return
-    dollars = read / 2**40 * _PRICE
+    dollars = _dollars(read)
     yield (LARGE_PARTS if is_cut else READS_ALL)(
         place=f"`{name}`",
         gigabytes=round((table.num_bytes or 0) / 2**30),
@@ -202,3 +216,7 @@ def _bytes_read(table: Table, shape: StagedShape | None) -> int:
     """Return what a batch reads: of a table that only gets rows, its keys alone."""
     only_adds = shape is not None and (shape.mode is TableMode.APPEND or shape.keyless)
     return (table.num_rows or 0) * KEY_BYTES if only_adds else table.num_bytes or 0
+
+
+def _dollars(read: float) -> float:
+    return read / 2**40 * _PRICE

@@ -35,7 +35,8 @@ DENIED = define(
     OperatorNeeded,
     "BigQuery does not allow {doing} of {place}",
     hint="give the account both rights: gcloud projects add-iam-policy-binding {project}"
-    " --member=<account> --role=roles/bigquery.jobUser; and the same with --role=roles/bigquery.dataEditor",
+    " --member=serviceAccount:<account> --role=roles/bigquery.jobUser; and in each dataset:"
+    ' GRANT `roles/bigquery.dataEditor` ON SCHEMA `{project}.<dataset>` TO "serviceAccount:<account>"',
 )
 BUSY = define(
     "bigquery.busy",

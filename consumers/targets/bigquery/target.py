@@ -1,12 +1,10 @@
 """BigQuery's datasets as a target: the staged target (consumers/staged/) over this folder's service."""
 
 import re
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wrackline.consumers.staged.carriers import DriverCarrier
-from wrackline.consumers.staged.places import StagedLayout
+from wrackline.consumers.staged.places import read_layout
 from wrackline.consumers.staged.target import TRUST_S, StagedTarget
 from wrackline.consumers.targets.bigquery.config import BY_KEY
 from wrackline.consumers.targets.bigquery.connect import open_client
@@ -28,9 +26,7 @@ def open_bigquery(settings: Values, trust_s: float = TRUST_S) -> "StagedTarget[D
     jobs = JobPolicy(settings.integer("target.job.timeout.ms") / 1000, {"wrackline": job_label(settings)})
     batch_s = settings.integer("consume.trigger.interval.ms") / 1000
     service = BigQueryService(open_client(settings), partitions, jobs, batch_s)
-    layout = StagedLayout(settings.text("target.schema"), settings.text("target.storage.schema"), RELATIONS)
-    folder = Path(tempfile.mkdtemp(prefix="wrackline-bigquery-"))
-    return StagedTarget(service, layout, DriverCarrier(folder), trust_s)
+    return StagedTarget(service, read_layout(settings, RELATIONS), DriverCarrier(), trust_s)
 
 
 def job_label(settings: Values) -> str:

@@ -1,7 +1,8 @@
-"""Emulators of services that can't be run on a machine of one's own, for the demo and the tests.
+"""Emulators of services that are not ours, each as a server of the local stack, for tests and the demo.
 
 None of them is the service: whatever shows results says so.
 
+    bigquery              bqemulator, in an environment of its own
     redshift              a front before a PostgreSQL, and moto for S3, as a server of the stack
     redshift_server       the process of both
     redshift_front        what the front rewrites

@@ -29,8 +29,6 @@ from wrackline.testing.targets.target_suite import (
     seq,
 )
 
-pytestmark = pytest.mark.full
-
 MOMENTS = [
     datetime(1, 1, 1, tzinfo=UTC),
     datetime(2255, 1, 1, 23, 59, 59, 999_999, tzinfo=UTC),  # the emulator counts in floats of 53 bits
@@ -60,6 +58,7 @@ KINDS: dict[str, tuple[ColumnType, list[object]]] = {
 }
 
 
+@pytest.mark.full
 def test_values_of_each_kind_come_through_a_load_and_a_script(world: BigQueryWorld) -> None:
     columns = (
         COLUMNS[1],
@@ -97,6 +96,7 @@ def race(world: BigQueryWorld, move: StateMove) -> list[object]:
         return list(pool.map(one, ("__one", "__two")))
 
 
+@pytest.mark.full
 def test_of_two_scripts_at_once_one_wins(world: BigQueryWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     state = world.service.dialect.path(world.layout.place(TABLE.id).state)
@@ -155,6 +155,7 @@ def test_no_right_to_make_datasets_is_needed(world: BigQueryWorld) -> None:
     assert [text for text in world.texts if "SCHEMA" in text] == []
 
 
+@pytest.mark.full
 def test_a_step_that_is_refused_leaves_nothing(world: BigQueryWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     before = world.target.applied(TABLE.id)
@@ -180,6 +181,26 @@ def test_a_batch_asks_for_nothing_that_is_known(world: BigQueryWorld) -> None:
     ]
 
 
+def test_without_news_nothing_is_sent(world: BigQueryWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_for(world, 1)
+    put(world, plan, change("c", A, 1, "x"))
+    sent: list[object] = []
+    request = world.client._http.request
+
+    def counted(*given: object, **named: object) -> object:
+        sent.append(given)
+        return request(*given, **named)
+
+    monkeypatch.setattr(world.client._http, "request", counted)
+    world.target.applied(TABLE.id)
+    world.target.held(TABLE.id)
+    put(world, plan)
+    assert sent == []
+    put(world, plan_for(world, 2), change("u", A, 2, "y"))
+    assert len(sent) > 4, "each job is more than one request"
+
+
+@pytest.mark.full
 def test_what_is_gone_is_known_as_gone(world: BigQueryWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     nowhere = StagedRelation(world.layout.storage_schema, "x")
@@ -193,6 +214,7 @@ def test_what_is_gone_is_known_as_gone(world: BigQueryWorld) -> None:
     assert (refusal and refusal.code) == "bigquery.gone"
 
 
+@pytest.mark.full
 def test_a_check_finds_nothing_in_the_way(world: BigQueryWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     found = [one.id for one in world.target.check([TABLE.id])]
