@@ -9,6 +9,7 @@ from typing import Final
 
 from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.state import StateMove
+from wrackline.consumers.targets.bigquery.limits import LIMITS
 from wrackline.consumers.targets.bigquery.types import (
     COLUMNS,
     NATIVE,
@@ -68,4 +69,5 @@ DIALECT: Final = StagedDialect(
     image=image,
     moment=lambda micros: f"TIMESTAMP_MICROS({micros})",
     part=lambda text, by, at: f"SPLIT({text}, {by})[SAFE_ORDINAL({at})]",
+    limits=LIMITS,
 )
