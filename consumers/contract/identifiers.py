@@ -52,11 +52,14 @@ class Identifiers:
     case_sensitive: bool = True  # whether `a` and `A` can be two columns
     refused: str = ""  # a regular expression of one character; empty: every character is allowed
     most_bytes: int | None = None  # where the limit counts UTF-8 bytes
+    letter: str = ""  # stands before a name that begins with no letter of ASCII, where names have to
 
 
 def target_name(name: str, identifiers: Identifiers) -> str:
     """Make one name legal."""
     legal = re.sub(identifiers.refused, "_", name) if identifiers.refused else name
+    if identifiers.letter and not (legal[:1].isascii() and legal[:1].isalpha()):
+        legal = identifiers.letter + legal
     if identifiers.case is Case.LOWER:
         legal = legal.lower()
     elif identifiers.case is Case.UPPER:

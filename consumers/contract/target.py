@@ -101,6 +101,7 @@ class Capabilities:
     sets_aside: bool = False  # a table can be given another name, with all that is in it
     unheld: str = ""  # characters that no text may have; a text with one is refused with CHARACTER_REFUSED
     limits: Mapping[Kind, Limit] = field(default_factory=dict)  # a value beyond is refused with VALUE_REFUSED
+    whole: bool = True  # readers see all rows of a batch at once, however many they are
 
 
 class UpkeepRemoval(Enum):
@@ -164,6 +165,8 @@ class Target(Protocol[Frame, Staged]):
     def apply(self, staged: Staged, plan: MergePlan) -> None:
         """Merge, and commit rows and `plan.upto` together or not at all (INV-5, INV-7).
 
+        Where `can.whole` is false, a batch that is greater than one commit appears in parts, and `plan.upto`
+        is committed with the last of them: what a crash leaves of the parts, the same batch completes.
         A table that has not applied all of `plan.since` is refused with SET_BACK: somebody has dropped it
         or set it back, and what lies between would be missing forever.  A table that has applied more of
         the batch's partitions is refused with MOVED_ON: another consumer has merged meanwhile.

@@ -155,20 +155,26 @@ class StateMemory:
             self._states.pop(table, None)
 
 
-def _row(state: StagedState, dialect: StagedDialect) -> dict[str, str]:
-    texts = {
+def state_values(state: StagedState) -> dict[str, int | str | None]:
+    """Return the row as values, in the order of COLUMNS."""
+    return {
+        "number": state.number,
+        "version": VERSION,
         "source": _write(list(state.source)),
         "made": None if state.made is None else quote(state.made, safe=_SAFE),
         "shape": _write(_shape_texts(state.shape)),
         "applied": quote(applied_text.text(state.applied), safe=_SAFE),
     }
-    row = {
-        name: dialect.cast("NULL" if text is None else dialect.literal(text), Primitive.TEXT)
-        for name, text in texts.items()
+
+
+def _row(state: StagedState, dialect: StagedDialect) -> dict[str, str]:
+    """Return it as expressions."""
+    return {
+        name: dialect.cast(str(value), Primitive.BIGINT)
+        if isinstance(value, int)
+        else dialect.cast("NULL" if value is None else dialect.literal(value), Primitive.TEXT)
+        for name, value in state_values(state).items()
     }
-    numbers = {"number": state.number, "version": VERSION}
-    row |= {name: dialect.cast(str(number), Primitive.BIGINT) for name, number in numbers.items()}
-    return {name: row[name] for name in COLUMNS}
 
 
 def _write(value: object) -> str:

@@ -6,12 +6,14 @@ be reached, or whose Spark is not installed here, is a finding as well.  Nothing
 
 from collections.abc import Collection
 
+from wrackline.consumers.contract.target import SparkTarget
 from wrackline.control.runtime.check.file_check import STOPS
 from wrackline.control.runtime.spark.target_access import open_target_alone
 from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.kafka.topic_names import table_of
 from wrackline.schemas.language.findings import Finding, Severity, rule
 from wrackline.schemas.pipelines.pipeline import Pipeline
+from wrackline.schemas.settings.settings_registry import Values
 
 NOT_LOOKED_AT = rule(
     "target.not_looked_at",
@@ -22,6 +24,15 @@ NOT_LOOKED_AT = rule(
     "in the clone where wrackline consume runs: .venv/bin/python -m pip install -e '.[spark]';"
     " then: wrackline check <pipeline.toml>",
 )
+NOT_WHOLE = rule(
+    "target.not_whole",
+    Severity.WARNING,
+    "transactions in parts",
+    "consume.transaction.boundaries is set, and {kind} commits a large batch in parts",
+    "readers may see a part of a transaction until the batch is complete",
+    "keep a batch within one commit: consume.max.offsets.per.trigger = 2000; or do without:"
+    " consume.transaction.boundaries = false",
+)
 
 
 def check_target(pipeline: Pipeline, topics: Collection[str]) -> tuple[Finding, ...]:
@@ -30,10 +41,19 @@ def check_target(pipeline: Pipeline, topics: Collection[str]) -> tuple[Finding, 
         return ()
     try:
         with open_target_alone(pipeline.values, pipeline.target) as target:
-            return tuple(target.check(sorted(map(table_of, topics))))
+            return (
+                *target.check(sorted(map(table_of, topics))),
+                *_parts(pipeline.target, pipeline.values, target),
+            )
     except ModuleNotFoundError as exc:
         return (NOT_LOOKED_AT(module=exc.name, kind=pipeline.target),)
     except WracklineError as error:
         severity = Severity.WARNING if isinstance(error, Transient) else Severity.ERROR
         name = pipeline.values.text("name")
         return (Finding(error.code, name, error.sentence, error.hint, STOPS, severity),)
+
+
+def _parts(kind: str, values: Values, target: SparkTarget) -> tuple[Finding, ...]:
+    """Say that transactions are not kept whole, where they are to be."""
+    asked = values.flag("consume.transaction.boundaries")
+    return (NOT_WHOLE(kind=kind),) if asked and not target.can.whole else ()

@@ -1,0 +1,85 @@
+"""What can be set about a Spanner target."""
+
+from dataclasses import replace
+
+from wrackline.consumers.contract.place_settings import place_settings
+from wrackline.schemas.settings.setting import Declared, Importance, Setting
+from wrackline.schemas.settings.value_kinds import SettingKind, matching, not_empty, one_of
+
+HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+GROUP = "Spanner"
+SCHEMA = "{database}_{schema}"  # Spanner lets nobody name a schema `public`
+DEFINER, INVOKER = "definer", "invoker"
+
+
+def _place(one: Setting) -> Setting:
+    return replace(one, default=SCHEMA) if one.name == "target.schema" else one
+
+
+SETTINGS = Declared(
+    settings=(
+        Setting(
+            "target.project",
+            SettingKind.STRING,
+            "The project that has the instance.",
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=matching(r"[a-z0-9.:-]{1,100}", "a project's id, such as shop-123456"),
+        ),
+        Setting(
+            "target.instance",
+            SettingKind.STRING,
+            "The instance that has the database.",
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=matching(r"[a-z][a-z0-9-]{0,62}[a-z0-9]", "an instance's id"),
+        ),
+        Setting(
+            "target.dbname",
+            SettingKind.STRING,
+            "The database to write to, which is there already; its dialect is GoogleSQL.",
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=matching(r"[a-z][a-z0-9_-]{0,28}[a-z0-9]", "a database's id"),
+        ),
+        Setting(
+            "target.credentials.file",
+            SettingKind.STRING,
+            "A file with the account's credentials: a service account's key, or the description of a workload"
+            " identity; without it they are Google's default ones of this machine.",
+            None,
+            MEDIUM,
+            GROUP,
+            validator=not_empty,
+            file=True,
+        ),
+        *map(_place, place_settings(GROUP, 128)),
+        Setting(
+            "target.view.security",
+            SettingKind.STRING,
+            "With whose rights a view reads the table behind it: definer (a reader needs a right to the view"
+            " alone), or invoker (a reader needs one to the table too).",
+            DEFINER,
+            LOW,
+            GROUP,
+            validator=one_of(DEFINER, INVOKER),
+        ),
+        Setting(
+            "target.endpoint",
+            SettingKind.STRING,
+            "Host and port of an emulator, which is reached without TLS and without credentials; without it,"
+            " Google's own address.",
+            None,
+            LOW,
+            GROUP,
+            validator=matching(r"[A-Za-z0-9._-]+:[0-9]{1,5}", "a host and a port, such as 127.0.0.1:9010"),
+            host=True,
+        ),
+    )
+)

@@ -1,0 +1,348 @@
+"""The target itself: each promise of the contract, by the module that keeps it.
+
+    ensure_table, alter   texts.py            statement by statement, each of which may be repeated
+    stage                 the carrier's files, on this machine
+    apply                 commits.py          one transaction a chunk, which first looks at the state's number
+    held, applied         state.py            from memory where that is trusted
+
+Every commit moves the number of the table's state from what was read, so of two consumers one is first.  A
+batch of more than one commit appears in parts, and what is applied is committed with the last of them: the
+number has moved, so who comes behind a crash reads the state again, and the parts that are there change
+nothing when they come again.  Safe for many threads.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic, TypeVar
+from uuid import uuid4
+
+import pyarrow.parquet as pq
+
+from wrackline.consumers.contract.identifiers import NAME_RESERVED
+from wrackline.consumers.contract.modes import MADE_OTHERWISE, OTHER_MODE
+from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
+from wrackline.consumers.contract.target import Alteration, Capabilities, MergeStyle, UpkeepResult
+from wrackline.consumers.staged.merge import staged_columns
+from wrackline.consumers.staged.places import StagedLayout, StagedPlace
+from wrackline.consumers.staged.service import CarriedFiles, Carrier
+from wrackline.consumers.staged.shape import StagedShape, first_shape, reshape_columns
+from wrackline.consumers.staged.state import StagedState, StateMemory, read_state
+from wrackline.consumers.staged.target import (
+    NAME_TAKEN,
+    PLACE_TAKEN,
+    REPLACED,
+    SHAPE_MOVED,
+    TABLE_GONE,
+    TRUST_S,
+    TYPE_CHANGED,
+)
+from wrackline.consumers.targets.spanner.check import find_problems
+from wrackline.consumers.targets.spanner.chunks import ChunkLimits, cut
+from wrackline.consumers.targets.spanner.commits import SpannerChunk, SpannerCommits
+from wrackline.consumers.targets.spanner.letters import SpannerLetters
+from wrackline.consumers.targets.spanner.refusals import spanner_error
+from wrackline.consumers.targets.spanner.rows import RowMerge
+from wrackline.consumers.targets.spanner.session import SpannerSession, is_ours
+from wrackline.consumers.targets.spanner.texts import (
+    add_column,
+    create_table,
+    create_view,
+    drop_column,
+    path,
+)
+from wrackline.consumers.targets.spanner.types import DIALECT, legal, physical
+from wrackline.consumers.targets.spanner.upkeep import upkeep
+from wrackline.schemas.language.findings import Finding
+from wrackline.schemas.tables.evolution import ChangeType, Widening
+from wrackline.schemas.tables.table import TableId
+
+Frame = TypeVar("Frame")
+
+_READ_ROWS: Final = 2000  # of a file at once
+
+
+@dataclass(frozen=True, slots=True)
+class SpannerBatch:
+    """A batch on its way."""
+
+    files: CarriedFiles
+
+
+class SpannerTarget(Generic[Frame]):
+    """The tables of one pipeline in one database."""
+
+    def __init__(
+        self,
+        session: SpannerSession,
+        layout: StagedLayout,
+        carrier: Carrier[Frame],
+        rights: str,
+        limits: ChunkLimits | None = None,
+    ) -> None:
+        self._session, self._layout, self._carrier, self._rights = session, layout, carrier, rights
+        self._limits = limits or ChunkLimits()
+        self._commits = SpannerCommits(session, layout.letters.schema, self._limits)
+        self._memory = StateMemory(TRUST_S)
+        self._lock = threading.Lock()
+        self._staged: dict[TableId, SpannerBatch] = {}
+        self.letters = SpannerLetters(session, layout, self._guard)
+        self.can = Capabilities(
+            identifiers=DIALECT.identifiers,
+            native=DIALECT.native,
+            most_decimal_digits=DIALECT.most_decimal_digits,
+            merge=MergeStyle.MERGE,
+            deletes=frozenset(Deletes),
+            transactional_ddl=False,
+            renames=True,
+            drops=True,
+            widens=DIALECT.widens,
+            modes=frozenset({TableMode.UPSERT, TableMode.APPEND}),
+            whole=False,
+        )
+
+    def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
+        """Return the columns that we made, whatever was done to them by hand."""
+        with self._guard(table, "a look at the shape"):
+            state = self._state(table)
+        return None if state is None else tuple(one.column for one in state.shape.columns)
+
+    def ensure_table(self, plan: MergePlan) -> None:
+        """Create state, table and view, in this order, or finish what a crash left of them."""
+        table, place = plan.table.id, self._layout.place(plan.table.id)
+        with self._guard(table, "the creation"):
+            state = self._state(table)
+            if state is None:
+                state = self._create(plan, place)
+            _check_made(state, plan, place)
+            self._finish(state, place)
+
+    def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
+        """Add columns, move the state, then show the new shape."""
+        table, place = plan.table.id, self._layout.place(plan.table.id)
+        refused = [one for one in changes if isinstance(one, ChangeType) and one.widening is Widening.OTHER]
+        with self._guard(table, "a change of shape"):
+            state = self._needed(table)
+            reshaping = reshape_columns(state.shape, plan, changes, DIALECT)
+            filled = {new.column.identity for new, _ in reshaping.filled}  # a column that needs another type
+            retyped = (one for one in changes if isinstance(one, ChangeType) and one.identity in filled)
+            for one in (*refused, *retyped):
+                old, new = one.old.source, one.new.source
+                raise TYPE_CHANGED(
+                    column=repr(one.name), place=path(place.table), old=old, new=new, table=table
+                )
+            _check_places(reshaping.shape, plan)
+            self._session.reshape(
+                add_column(place.table, one.place, physical(one.type)) for one in reshaping.added
+            )
+            if reshaping.shape != state.shape:
+                state = self._move(place, state, state.then(shape=reshaping.shape), "a change of shape")
+            self._finish(state, place)
+
+    def stage(self, frame: Frame, plan: MergePlan) -> SpannerBatch:
+        """Write the batch to files of this machine; an earlier batch that was not merged goes."""
+        table = plan.table.id
+        self._forget_staged(table)
+        batch = SpannerBatch(self._carrier.carry(frame, plan, staged_columns(plan)))
+        with self._lock:
+            self._staged[table] = batch
+        return batch
+
+    def apply(self, staged: SpannerBatch, plan: MergePlan) -> None:
+        """Merge rows, chunk by chunk, and offsets with the last (INV-5, INV-7)."""
+        table, place = plan.table.id, self._layout.place(plan.table.id)
+        with self._guard(table, "the merge of a batch"):
+            state = self._needed(table)
+            plan.check_follows(state.applied, path(place.table))
+            if not {column.target for column in plan.columns} <= set(state.shape.places()):
+                raise SHAPE_MOVED(table=table)
+            applied = state.applied.then(plan.upto)
+            floor = applied.floor if applied.floor != state.applied.floor else None
+            merge = RowMerge(plan, state.shape, applied.floor)
+            rows = merge.read(_staged_rows(staged.files))
+            for chunk, is_last in cut(rows, merge.mutations, self._limits):
+                if chunk or applied != state.applied:
+                    part = SpannerChunk(merge, chunk, floor)
+                    state = self._commits.merge(place, state, part, applied if is_last else None)
+                    floor = None
+            self._memory.put(table, state)
+        self._forget_staged(table)
+
+    def applied(self, table: TableId) -> Applied:
+        """Return what was committed with the table's rows."""
+        with self._guard(table, "a look at what is applied"):
+            state = self._state(table)
+        return Applied() if state is None else state.applied
+
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> UpkeepResult:
+        """Forget old tombstones; a table that is not there needs no upkeep."""
+        with self._guard(table, "the upkeep"):
+            state = self._state(table)
+            if state is None:
+                return UpkeepResult()
+            place = self._layout.place(table)
+            return upkeep(self._session, place, state.shape, forget_before_ms=forget_before_ms)
+
+    def drop(self, table: TableId) -> bool:
+        """Drop view, letters and table, and last what says whose they were."""
+        place, session = self._layout.place(table), self._session
+        with self._guard(table, "the removal"):
+            if self._read(table) is None:
+                return False
+            self._forget_staged(table)
+            self._memory.forget(table)
+            self.letters.forget(table)
+            views = [f"DROP VIEW {path(place.view)}"] if session.made(place.view) is not None else []
+            tables = [f"DROP TABLE {path(place.table)}"] if session.made(place.table) is not None else []
+            session.reshape([*views, *tables])
+            self._commits.forget(place)
+        return True
+
+    def set_aside(self, table: TableId, suffix: str) -> str | None:
+        """Tables keep their names here."""
+        del table, suffix
+        return None
+
+    def count(self, table: TableId) -> int:
+        """Count them in the view."""
+        with self._guard(table, "a count of its rows"):
+            if self._state(table) is None:
+                return 0
+            view = path(self._layout.place(table).view)
+            ((rows,),) = self._session.ask(f"SELECT COUNT(*) FROM {view} AS v")  # noqa: S608 - the name is quoted
+        return int(rows)
+
+    def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
+        """Look at the database and the tables."""
+        with self._guard(None, "the check"):
+            places = [(self._layout.place(table), self._read(table) is not None) for table in tables]
+            return list(find_problems(self._session, places))
+
+    def close(self) -> None:
+        """Remove what was staged and not applied, and end every session."""
+        with self._lock:
+            tables = list(self._staged)
+        for table in tables:
+            self._forget_staged(table)
+        self._session.close()
+
+    def _create(self, plan: MergePlan, place: StagedPlace) -> StagedState:
+        """Begin a table; what says so comes first, so that no stranger's table is taken for it."""
+        table, session = plan.table.id, self._session
+        fresh = StagedState(table, first_shape(plan, DIALECT))
+        _check_places(fresh.shape, plan)
+        left = self._read(table)
+        if left is None:
+            for relation in (place.table, place.view):
+                if session.made(relation) is not None:
+                    raise NAME_TAKEN(place=path(relation))
+            session.make_schemas((place.table.schema, place.view.schema))
+            self._commits.begin(place, fresh)
+            left = fresh
+        if left.made is not None:  # somebody has dropped the table
+            left = self._move(place, left, replace(fresh, number=left.number + 1), "the creation")
+        session.reshape([create_table(place.table, left.shape, uuid4().hex)])
+        made = session.made(place.table)
+        if not is_ours(made):
+            raise NAME_TAKEN(place=path(place.table))
+        return self._move(place, left, left.then(made=made), "the creation")
+
+    def _finish(self, state: StagedState, place: StagedPlace) -> None:
+        """Show the shape of the state, and drop the columns that it does not have any more."""
+        if state.shape.shown:
+            return
+        there = self._session.columns(place.table) if state.shape.leaving else frozenset()
+        drops = [drop_column(place.table, name) for name in state.shape.leaving if name in there]
+        self._session.reshape([create_view(place.view, place.table, state.shape, self._rights), *drops])
+        after = state.then(shape=replace(state.shape, leaving=(), shown=True))
+        self._move(place, state, after, "a change of shape")
+
+    def _move(self, place: StagedPlace, before: StagedState, after: StagedState, doing: str) -> StagedState:
+        self._commits.move(place, before, after, doing)
+        self._memory.put(after.source, after)
+        return after
+
+    def _needed(self, table: TableId) -> StagedState:
+        state = self._state(table)
+        if state is None:
+            raise TABLE_GONE(table=table)
+        return state
+
+    def _state(self, table: TableId) -> StagedState | None:
+        """Return what is kept about a table that is there."""
+        trusted = self._memory.get(table)
+        if trusted is not None:
+            return trusted
+        state, place = self._read(table), self._layout.place(table)
+        if state is None or state.made is None:
+            return None
+        made = self._session.made(place.table)
+        if made is None:
+            return None
+        if made != state.made:
+            raise REPLACED(place=path(place.table), state=self._commits.name, table=table)
+        self._memory.put(table, state)
+        return state
+
+    def _read(self, table: TableId) -> StagedState | None:
+        """Read the state, which must not be another table's; a table that is gone may have one."""
+        place = self._layout.place(table)
+        row = self._commits.read(place)
+        if row is None:
+            return None
+        state = read_state(row, self._commits.name, path(place.table))
+        if state.source != table:
+            raise PLACE_TAKEN(place=path(place.view), other=state.source, table=table)
+        return state
+
+    def _forget_staged(self, table: TableId) -> None:
+        with self._lock:
+            staged = self._staged.pop(table, None)
+        if staged is not None:
+            self._carrier.forget(staged.files)
+
+    @contextmanager
+    def _guard(self, table: TableId | None, doing: str) -> Iterator[None]:
+        """After an error nothing about the table is trusted."""
+        try:
+            yield
+        except BaseException as exc:
+            if table is not None:
+                self._memory.forget(table)
+            place = "the target" if table is None else path(self._layout.place(table).view)
+            refusal = spanner_error(exc, doing=doing, place=place) if isinstance(exc, Exception) else None
+            if refusal is not None:
+                raise refusal from None
+            raise
+
+
+def _staged_rows(files: CarriedFiles) -> Iterator[Mapping[str, Any]]:
+    """Read a batch's files, some rows at a time."""
+    for address in files.addresses:
+        with pq.ParquetFile(address) as file:
+            for batch in file.iter_batches(_READ_ROWS):
+                yield from batch.to_pylist()
+
+
+def _check_made(state: StagedState, plan: MergePlan, place: StagedPlace) -> None:
+    target = path(place.table)
+    drop = f"DROP TABLE {target}"
+    made, wanted = state.shape.mode.value, plan.mode.value
+    if made != wanted:
+        raise OTHER_MODE(target=target, made=made, wanted=wanted, drop=drop, table=plan.table.id)
+    if state.shape.ours != plan.ours:
+        raise MADE_OTHERWISE(target=target, drop=drop, table=plan.table.id)
+
+
+def _check_places(shape: StagedShape, plan: MergePlan) -> None:
+    """Refuse a column that would have the name of one of ours, whose underscores Spanner does not allow."""
+    ours = plan.ours
+    taken = {
+        legal(name).lower()
+        for name in (shape.key_place, ours.seq, ours.op, ours.deleted, ours.missing, ours.commit_ts)
+    }
+    prefix = legal(ours.seq).removesuffix("seq")
+    for one in shape.of_source:
+        if {one.place.lower(), one.column.target.lower()} & taken:
+            raise NAME_RESERVED(column=repr(one.column.source), table=plan.table.id, prefix=prefix)

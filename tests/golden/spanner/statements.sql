@@ -1,0 +1,43 @@
+CREATE TABLE IF NOT EXISTS `wrackline`.`wl_state` (place STRING(MAX) NOT NULL, number INT64, version INT64, source STRING(MAX), made STRING(MAX), shape STRING(MAX), applied STRING(MAX)) PRIMARY KEY (place)
+
+CREATE TABLE IF NOT EXISTS `wrackline`.`wl_dead_letters` (storage STRING(MAX) NOT NULL, topic STRING(MAX) NOT NULL, part INT64 NOT NULL, place INT64 NOT NULL, piece INT64 NOT NULL, code STRING(MAX), reason STRING(MAX), kept_ms INT64, key_part BYTES(MAX), value_part BYTES(MAX)) PRIMARY KEY (storage, topic, part, place, piece)
+
+ALTER TABLE `wrackline`.`db_public__orders` ADD COLUMN IF NOT EXISTS `more` STRING(MAX)
+
+ALTER TABLE `wrackline`.`db_public__orders` DROP COLUMN `more`
+
+-- upsert
+
+CREATE TABLE IF NOT EXISTS `wrackline`.`db_public__orders` (`wl_key` STRING(MAX) NOT NULL, `shop` STRING(MAX), `number` INT64, `label` STRING(MAX), `big` STRING(MAX), `wl_seq` STRING(MAX), `wl_op` STRING(MAX), `wl_deleted` BOOL, `wl_missing` STRING(MAX), `wl_commit_ts` TIMESTAMP, CONSTRAINT `made_0f` CHECK (`wl_key` IS NOT NULL)) PRIMARY KEY (`wl_key`)
+
+CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT t.`shop` AS `shop`, t.`number` AS `number`, t.`label` AS `label`, t.`big` AS `big` FROM `wrackline`.`db_public__orders` AS t WHERE NOT t.`wl_deleted` AND t.`wl_missing` IS NULL
+
+SELECT t.`wl_key` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_seq` < @floor LIMIT 10
+
+SELECT COUNT(*) FROM `wrackline`.`db_public__orders` AS t WHERE NOT t.`wl_deleted` AND t.`wl_missing` IS NOT NULL
+
+DELETE FROM `wrackline`.`db_public__orders` WHERE `wl_deleted` AND `wl_commit_ts` < @before
+
+-- append
+
+CREATE TABLE IF NOT EXISTS `wrackline`.`db_public__orders` (`wl_key` STRING(MAX) NOT NULL, `shop` STRING(MAX), `number` INT64, `label` STRING(MAX), `big` STRING(MAX), `wl_seq` STRING(MAX), `wl_op` STRING(MAX), `wl_deleted` BOOL, `wl_missing` STRING(MAX), `wl_commit_ts` TIMESTAMP, CONSTRAINT `made_0f` CHECK (`wl_key` IS NOT NULL)) PRIMARY KEY (`wl_key`)
+
+CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT t.`shop` AS `shop`, t.`number` AS `number`, t.`label` AS `label`, t.`big` AS `big`, t.`wl_op` AS `wl_op`, t.`wl_seq` AS `wl_seq`, t.`wl_commit_ts` AS `wl_commit_ts`, NULLIF(',' || CASE WHEN COALESCE(t.`wl_missing`, '') LIKE '%,1,%' THEN 'shop,' ELSE '' END || CASE WHEN COALESCE(t.`wl_missing`, '') LIKE '%,2,%' THEN 'number,' ELSE '' END || CASE WHEN COALESCE(t.`wl_missing`, '') LIKE '%,3,%' THEN 'label,' ELSE '' END || CASE WHEN COALESCE(t.`wl_missing`, '') LIKE '%,4,%' THEN 'big,' ELSE '' END, ',') AS `wl_missing` FROM `wrackline`.`db_public__orders` AS t
+
+SELECT t.`wl_key` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_seq` < @floor LIMIT 10
+
+SELECT COUNT(*) FROM `wrackline`.`db_public__orders` AS t WHERE NOT t.`wl_deleted` AND t.`wl_missing` IS NOT NULL
+
+DELETE FROM `wrackline`.`db_public__orders` WHERE `wl_deleted` AND `wl_commit_ts` < @before
+
+-- no key
+
+CREATE TABLE IF NOT EXISTS `wrackline`.`db_public__orders` (`wl_key` STRING(MAX) NOT NULL, `shop` STRING(MAX), `number` INT64, `label` STRING(MAX), `big` STRING(MAX), `weight` FLOAT64, `wl_seq` STRING(MAX), `wl_op` STRING(MAX), `wl_deleted` BOOL, `wl_missing` STRING(MAX), `wl_commit_ts` TIMESTAMP, CONSTRAINT `made_0f` CHECK (`wl_key` IS NOT NULL)) PRIMARY KEY (`wl_key`)
+
+CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT c.`shop` AS `shop`, c.`number` AS `number`, c.`label` AS `label`, c.`big` AS `big`, c.`weight` AS `weight` FROM (SELECT ANY_VALUE(t.`shop`) AS `shop`, ANY_VALUE(t.`number`) AS `number`, ANY_VALUE(t.`label`) AS `label`, ANY_VALUE(t.`big`) AS `big`, ANY_VALUE(t.`weight`) AS `weight`, SUM(IF(t.`wl_deleted`, -1, 1)) AS `wl copies` FROM `wrackline`.`db_public__orders` AS t GROUP BY t.`shop`, t.`number`, t.`label`, t.`big`, t.`weight`, IEEE_DIVIDE(1, t.`weight`)) AS c, UNNEST(GENERATE_ARRAY(1, c.`wl copies`)) AS copy
+
+SELECT t.`wl_key` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_seq` < @floor LIMIT 10
+
+SELECT COUNT(*) FROM `wrackline`.`db_public__orders` AS t WHERE NOT t.`wl_deleted` AND t.`wl_missing` IS NOT NULL
+
+SELECT MIN(IF(t.`wl_deleted`, NULL, t.`wl_key`)), MIN(IF(t.`wl_deleted`, t.`wl_key`, NULL)) FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_commit_ts` < @before GROUP BY t.`shop`, t.`number`, t.`label`, t.`big`, t.`weight`, IEEE_DIVIDE(1, t.`weight`) HAVING MIN(IF(t.`wl_deleted`, NULL, t.`wl_key`)) IS NOT NULL AND MIN(IF(t.`wl_deleted`, t.`wl_key`, NULL)) IS NOT NULL

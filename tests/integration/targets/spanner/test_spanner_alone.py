@@ -1,0 +1,252 @@
+"""What is Spanner's alone: batches in parts, transactions that are aborted, limits of a commit, its names."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from google.api_core.exceptions import Aborted, InvalidArgument
+from google.cloud.spanner_v1.instance import Instance
+from google.cloud.spanner_v1.transaction import Transaction
+
+from tests.fakes.spanner_world import AFTER, BEFORE, SpannerWorld
+from wrackline.consumers.contract.plan import Applied
+from wrackline.consumers.targets.spanner.chunks import ChunkLimits
+from wrackline.schemas.errors import OperatorNeeded, Transient
+from wrackline.schemas.tables.table import Column, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
+from wrackline.testing.targets.merge_model import Change
+from wrackline.testing.targets.target_suite import (
+    COLUMNS,
+    HERE,
+    TABLE,
+    TEXT,
+    A,
+    B,
+    Crash,
+    alter,
+    change,
+    labels,
+    plan_for,
+    put,
+)
+
+THREE = ChunkLimits(mutations=3 * (len(COLUMNS) + 6), deletes=2, voids=4)  # rows of a commit
+
+
+@pytest.fixture
+def parted(instance: Instance, tmp_path: Path) -> SpannerWorld:
+    return SpannerWorld(instance, tmp_path, THREE)
+
+
+def many(count: int, first: int = 1) -> list[Change]:
+    return [change("c", ("a", number), first + number, f"row {number}") for number in range(count)]
+
+
+@pytest.mark.full
+def test_a_batch_of_more_than_a_commit_is_there_in_the_end(parted: SpannerWorld) -> None:
+    put(parted, plan_for(parted, 8), *many(8))
+    assert labels(parted) == {("a", number): f"row {number}" for number in range(8)}
+    assert parted.target.applied(TABLE.id).offsets == {HERE: 8}
+    assert not parted.target.can.whole
+
+
+@pytest.mark.parametrize("point", [pytest.param(BEFORE, marks=pytest.mark.full), AFTER])
+def test_parts_that_a_crash_left_are_completed_by_the_same_batch(parted: SpannerWorld, point: str) -> None:
+    put(parted, plan_for(parted, 1), change("c", B, 1, "there"))
+    plan = replace(plan_for(parted, 9), since=parted.target.applied(TABLE.id))
+    parted.crash_next_apply(point)
+    parted.watch.passes = 1  # the first part is committed
+    with pytest.raises(Crash):
+        put(parted, plan, *many(8))
+    parted.restart()
+    parts = 3 if point == BEFORE else 6
+    assert len(labels(parted)) == 1 + parts
+    assert parted.target.applied(TABLE.id).offsets == {HERE: 1}, "offsets come with the last part"
+    put(parted, plan, *many(8))
+    assert len(labels(parted)) == 9
+    assert parted.target.applied(TABLE.id).offsets == {HERE: 9}
+
+
+@pytest.mark.full
+def test_a_truncate_of_more_than_a_commit_takes_all_older_rows(parted: SpannerWorld) -> None:
+    put(parted, plan_for(parted, 11), *many(11))
+    put(parted, plan_for(parted, 21, floor=20), change("c", A, 21, "after"))
+    assert labels(parted) == {A: "after"}
+    assert set(parted.stored(TABLE.id)) == {A}
+
+
+class AbortedCall:
+    """What the server says beside ABORTED: when to begin again."""
+
+    def trailing_metadata(self) -> list[tuple[str, bytes]]:
+        return [("google.rpc.retryinfo-bin", b"\x0a\x04\x10\xc0\x84\x3d")]  # a RetryInfo: in a millisecond
+
+
+def in_the_way(world: SpannerWorld, times: int) -> None:
+    """Abort the next transactions before they commit, as one of another session that is older does."""
+    left = [times]
+
+    def abort(_: Transaction) -> None:
+        if left[0]:
+            left[0] -= 1
+            raise Aborted("another transaction", errors=[AbortedCall()])  # type: ignore[no-untyped-call]
+
+    world.watch.meets = abort
+
+
+def test_a_transaction_that_is_aborted_is_done_again(world: SpannerWorld) -> None:
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    begun = world.watch.works
+    in_the_way(world, 2)
+    put(world, plan_for(world, 2), change("u", A, 2, "y"), change("c", B, 2, "z"))
+    assert world.watch.works == begun + 3
+    assert labels(world) == {A: "y", B: "z"}
+
+
+@pytest.mark.full
+def test_a_storm_of_aborts_ends_the_batch_and_harms_nothing(instance: Instance, tmp_path: Path) -> None:
+    world = SpannerWorld(instance, tmp_path, patience_s=0.2)
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    in_the_way(world, 10_000)
+    with pytest.raises(Transient, match=r"spanner\.busy"):
+        put(world, plan_for(world, 2), change("u", A, 2, "y"))
+    world.watch.meets = None
+    assert (labels(world), world.target.applied(TABLE.id).offsets) == ({A: "x"}, {HERE: 1})
+    put(world, plan_for(world, 2), change("u", A, 2, "y"))
+    assert labels(world) == {A: "y"}
+
+
+def test_of_two_consumers_one_is_first(world: SpannerWorld) -> None:
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    late = world.target
+    world.restart()
+    put(world, plan_for(world, 2), change("u", A, 2, "y"))
+    first, world.target = world.target, late  # which remembers the state from before
+    plan = replace(plan_for(world, 2), since=Applied({HERE: 1}))
+    with pytest.raises(Transient, match=r"staged\.moved"):
+        put(world, plan, change("u", A, 9, "late"), change("c", B, 9, "late"))
+    world.target = first
+    assert labels(world) == {A: "y"}
+
+
+def test_a_commit_that_is_too_large_is_halved(world: SpannerWorld) -> None:
+    """An index that somebody has made on a table costs mutations of which we know nothing."""
+
+    def refuse(transaction: Transaction) -> None:
+        rows = sum(len(one.insert_or_update.values) for one in transaction._mutations)
+        if rows > 2:
+            raise InvalidArgument("too many mutations")  # type: ignore[no-untyped-call]
+
+    put(world, plan_for(world, 1), change("c", B, 1, "there"))
+    world.watch.meets = refuse
+    put(world, plan_for(world, 9), *many(7))
+    assert labels(world) == {B: "there"} | {("a", number): f"row {number}" for number in range(7)}
+    assert world.target.applied(TABLE.id).offsets == {HERE: 9}
+
+
+KINDS: dict[str, tuple[ColumnType, object, object]] = {  # a value, and what a reader sees
+    "flag": (ColumnType(Kind.BOOLEAN, "boolean"), True, True),
+    "whole": (ColumnType(Kind.INT64, "bigint"), -(2**63), -(2**63)),
+    "double": (ColumnType(Kind.FLOAT64, "float8"), -0.0, -0.0),
+    "exact": (
+        ColumnType(Kind.DECIMAL, "numeric(38,9)", 38, 9),
+        Decimal("-1.500000001"),
+        Decimal("-1.500000001"),
+    ),
+    "wide": (ColumnType(Kind.DECIMAL, "numeric(38,10)", 38, 10), Decimal("1.0000000001"), "1.0000000001"),
+    "unsigned": (ColumnType(Kind.UINT64, "bigint unsigned"), Decimal(2**64 - 1), Decimal(2**64 - 1)),
+    "bytes": (ColumnType(Kind.BYTES, "bytea"), b"\0\xff", b"\0\xff"),
+    "day": (ColumnType(Kind.DATE, "date"), date(1, 1, 1), date(1, 1, 1)),
+    "clock": (ColumnType(Kind.TIME_MICROS, "time"), 86_400_000_000, "24:00:00.000000"),
+    "moment": (
+        ColumnType(Kind.TIMESTAMP_MICROS, "timestamp"),
+        datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC).replace(tzinfo=None),
+        "9999-12-31 23:59:59.999999+00:00",
+    ),
+    "json": (ColumnType(Kind.JSON, "jsonb"), '{"a": 1e400}', '{"a": 1e400}'),
+}
+
+
+def kinds(*names: str) -> TableSchema:
+    columns = (Column(name, at, KINDS[name][0]) for at, name in enumerate(names, 10))
+    return replace(TABLE, columns=(*COLUMNS, *columns))
+
+
+def test_each_kind_is_what_it_was(world: SpannerWorld) -> None:
+    table = kinds(*KINDS)
+    values = {name: value for name, (_, value, _) in KINDS.items()}
+    put(world, plan_for(world, 1, table=table), change("c", A, 1, "x", **values))
+    put(world, plan_for(world, 2, table=table), change("c", B, 2, "y", **dict.fromkeys(KINDS)))
+    seen = {key: dict(row) for key, row in world.visible(TABLE.id).items()}
+    seen[A]["moment"] = str(seen[A]["moment"])
+    assert repr({name: seen[A][name] for name in KINDS}) == repr(
+        {n: wanted for n, (_, _, wanted) in KINDS.items()}
+    )
+    assert {seen[B][name] for name in KINDS} == {None}
+
+
+@pytest.mark.full
+def test_a_value_that_spanner_can_not_hold_stops_the_batch(world: SpannerWorld) -> None:
+    before = {"clock": 0, "day": date(1, 1, 1)}
+    put(world, plan_for(world, 1, table=kinds("day")), change("c", A, 1, "x", day=before["day"]))
+    long = change("u", A, 2, "y" * 2_621_441)
+    with pytest.raises(OperatorNeeded, match=r"spanner\.value_refused") as refused:
+        put(world, plan_for(world, 2, table=kinds("day")), long)
+    assert "yyy" not in str(refused.value)
+    assert labels(world) == {A: "x"}
+
+
+@pytest.mark.full
+def test_a_decimal_that_needs_another_type_is_refused(world: SpannerWorld) -> None:
+    narrow = kinds("exact")
+    put(world, plan_for(world, 1, table=narrow), change("c", A, 1, "x", exact=Decimal(1)))
+    column = replace(narrow.columns[-1], type=replace(KINDS["wide"][0]))
+    wide = replace(narrow, columns=(*COLUMNS, column))
+    with pytest.raises(OperatorNeeded, match=r"staged\.type_changed"):
+        alter(world, plan_for(world, 2, table=wide), narrow)
+    put(world, plan_for(world, 2, table=narrow), change("u", A, 2, "y", exact=Decimal(2)))
+    assert labels(world) == {A: "y"}
+
+
+@pytest.mark.full
+def test_names_are_those_that_spanner_allows(world: SpannerWorld) -> None:
+    odd = [
+        Column(name, at, TEXT)
+        for at, name in enumerate(("_first", "9th", "select", "naïve", "wl copies"), 10)
+    ]
+    plan = plan_for(world, 1, table=replace(TABLE, columns=(*COLUMNS, *odd)))
+    names = [one.target for one in plan.columns[len(COLUMNS) :]]
+    assert names == ["x_first", "x9th", "select", "na_ve", "wl_copies"]
+    values: dict[str, object] = dict.fromkeys(names, "v")
+    put(world, plan, change("c", A, 1, "x", **values))
+    assert {world.visible(TABLE.id)[A][name] for name in names[:-1]} == {"v"}
+    ours = replace(TABLE, id=TABLE.id._replace(name="other"), columns=(*COLUMNS, Column("wl_seq", 10, TEXT)))
+    with pytest.raises(OperatorNeeded, match=r"target\.name_reserved"):
+        world.target.ensure_table(plan_for(world, 1, table=ours))
+
+
+@pytest.mark.full
+def test_a_stranger_s_table_is_left_alone(world: SpannerWorld) -> None:
+    plan = plan_for(world, 1)
+    place = world.layout.place(TABLE.id)
+    world.user.make_schemas([place.view.schema])
+    world.user.reshape([f"CREATE TABLE {place.view.schema}.orders (k INT64) PRIMARY KEY (k)"])
+    assert [one.id for one in world.target.check([TABLE.id])] == ["spanner.not_our_place"]
+    with pytest.raises(OperatorNeeded, match=r"staged\.name_taken"):
+        world.target.ensure_table(plan)
+    assert world.target.held(TABLE.id) is None
+
+
+@pytest.mark.full
+def test_a_table_that_was_replaced_by_hand_is_not_taken_for_ours(world: SpannerWorld) -> None:
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    place = world.layout.place(TABLE.id)
+    name = f"{place.table.schema}.{place.table.name}"
+    world.user.reshape([f"DROP VIEW {place.view.schema}.{place.view.name}", f"DROP TABLE {name}"])
+    world.restart()
+    assert world.target.held(TABLE.id) is None, "a table that is gone is made again"
+    world.user.reshape([f"CREATE TABLE {name} (wl_key STRING(MAX)) PRIMARY KEY (wl_key)"])
+    with pytest.raises(OperatorNeeded, match=r"staged\.replaced"):
+        world.target.held(TABLE.id)
