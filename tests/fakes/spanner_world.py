@@ -5,21 +5,15 @@ knows neither `SQL SECURITY DEFINER` nor rights, and does not count mutations an
 """
 
 import itertools
-import subprocess
-import time
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from google.auth.credentials import AnonymousCredentials
 from google.cloud.spanner_v1 import KeySet
 from google.cloud.spanner_v1.client import Client
-from google.cloud.spanner_v1.database import Database
-from google.cloud.spanner_v1.instance import Instance
 from google.cloud.spanner_v1.transaction import Transaction
 
 from tests.fakes.duck_world import Frame, ModelCarrier
@@ -34,38 +28,15 @@ from wrackline.consumers.targets.spanner.config import INVOKER
 from wrackline.consumers.targets.spanner.session import SpannerSession, full_name
 from wrackline.consumers.targets.spanner.target import SpannerTarget
 from wrackline.consumers.targets.spanner.types import IDENTIFIERS, legal
+from wrackline.control.local.emulators.spanner import make_database
 from wrackline.schemas.tables.table import TableId
 from wrackline.testing.targets.merge_model import Change, Content, Key, Stored, Values, content, latest
 from wrackline.testing.targets.target_suite import Crash
 
 T = TypeVar("T")
 
-EMULATOR = Path("/usr/lib/google-cloud-sdk/bin/cloud_spanner_emulator/emulator_main")
 BEFORE, AFTER = "before the commit", "after the commit"
 _NUMBERS = itertools.count()
-
-
-@contextmanager
-def spanner_emulator(port: int, *options: str) -> Iterator[Instance]:
-    """Start the emulator, and make an instance in it."""
-    command = [str(EMULATOR), f"--host_port=127.0.0.1:{port}", "--abort_current_transaction_probability=100"]
-    process = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        client = Client(
-            project="shop",
-            credentials=AnonymousCredentials(),  # type: ignore[no-untyped-call]
-            client_options={"api_endpoint": f"127.0.0.1:{port}"},
-            disable_builtin_metrics=True,
-        )
-        instance = client.instance("emulated", f"{client.project_name}/instanceConfigs/emulator-config")
-        deadline = time.monotonic() + 30
-        while not instance.exists():
-            assert time.monotonic() < deadline, "the emulator did not come up"
-            instance.create().result(30)
-        yield instance
-    finally:
-        process.terminate()
-        process.wait(10)
 
 
 @dataclass
@@ -114,15 +85,13 @@ class SpannerWorld:
     crash_points: tuple[str, ...] = (BEFORE, AFTER)
 
     def __init__(
-        self, instance: Instance, folder: Path, limits: ChunkLimits | None = None, patience_s: float = 30.0
+        self, client: Client, folder: Path, limits: ChunkLimits | None = None, patience_s: float = 30.0
     ) -> None:
         self.patience_s = patience_s
-        self.database: Database = instance.database(f"world{next(_NUMBERS)}")
-        self.database.create().result(30)
+        self.client, self.database = client, make_database(client, f"world{next(_NUMBERS)}")
         self.layout = StagedLayout("{database}_{schema}", "wrackline", IDENTIFIERS)
         self.carrier = ModelCarrier(folder)
         self.limits, self.watch = limits, CommitWatch()
-        self.client = instance._client
         self.user = SpannerSession(self.client, self.database, 30.0)  # who reads what there is
         self.target: Target[Any, Any] = self.open()
 
@@ -201,9 +170,6 @@ class SpannerWorld:
             rows = list(found)
             names = [one.name for one in found.fields]
         return [{n: plain(v) for n, v in zip(names, row, strict=True)} for row in rows]
-
-    def close(self) -> None:
-        self.target.close()
 
 
 def plain(value: object) -> object:

@@ -51,7 +51,10 @@ PUBLIC = {  # these are part of a contract, or of a document for programs
     *((f"producers.sources.postgres.{module}", "kept") for module in ("databases", "source")),
     ("producers.sources.sqlserver.source", "kept"),
     *((f"consumers.{module}", "kept") for module in ("contract.letters", "lake.letters_table")),
-    *((f"consumers.{module}.letters", "kept") for module in ("staged", "targets.postgres", "targets.spanner")),
+    *(
+        (f"consumers.{module}.letters", "kept")
+        for module in ("staged", "targets.postgres", "targets.spanner")
+    ),
     ("control.cli.commands.doctor", "found"),
 }
 MOST_CODE_LINES_OF_FILE = 320

@@ -1,14 +1,60 @@
 """Spanner: a batch is mutations in read-write transactions, each of which looks at the state and moves it.
 
-No pipeline can choose it yet.
-
-    config, connect   what can be set; the client's database
-    types             what each kind of value is there, and what a mutation carries of it
-    rows, chunks      which rows of a batch write what; how many a commit takes
-    commits           one commit after the other, and what is kept about tables
-    texts             tables, views and questions, in SQL
-    session           transactions, reads, changes of schema
-    target            the promises of the contract
-    letters, upkeep   dead letters; forgets old tombstones
-    refusals, check   what it refuses; findings of the preflight check
+config, connect   what can be set; the client's database
+types             what each kind of value is there, and what a mutation carries of it
+rows, chunks      which rows of a batch write what; how many a commit takes
+commits           one commit after the other, and what is kept about tables
+texts             tables, views and questions, in SQL
+session           transactions, reads, changes of schema
+target            the promises of the contract
+letters, upkeep   dead letters; forgets old tombstones
+refusals, check   what it refuses; findings of the preflight check
 """
+
+from typing import TYPE_CHECKING
+
+from wrackline.consumers.contract.target import SparkNeeds
+from wrackline.consumers.staged.places import read_layout
+from wrackline.consumers.targets.spanner import config
+from wrackline.consumers.targets.spanner.types import IDENTIFIERS
+from wrackline.schemas.pipelines.lineage_names import Located
+from wrackline.schemas.pipelines.plugin_finder import driver_named
+from wrackline.schemas.settings.setting import Declared
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import TableId
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from wrackline.consumers.targets.spanner.target import SpannerTarget
+
+__all__ = ["PLUGIN"]
+
+
+class SpannerPlugin:
+    """What this folder offers."""
+
+    kind = "spanner"
+    settings: Declared = config.SETTINGS
+
+    def needs(self, settings: Values) -> SparkNeeds:
+        """Spark needs nothing of its own for this target."""
+        del settings
+        return SparkNeeds()
+
+    def open(self, settings: Values, spark: "SparkSession") -> "SpannerTarget[DataFrame]":
+        """Connect once; a frame brings the session that it lives in."""
+        del spark
+        with driver_named("target", self.kind, besides=("pyspark",)):
+            from wrackline.consumers.targets.spanner.target import open_spanner  # noqa: PLC0415 - a pipeline's file is checked without the driver
+        return open_spanner(settings)
+
+    def located(self, settings: Values, table: TableId) -> Located:
+        """Return where readers find a table, as OpenLineage names it."""
+        project, instance = settings.text("target.project"), settings.text("target.instance")
+        view = read_layout(settings, IDENTIFIERS).place(table).view
+        name = f"{settings.text('target.dbname')}.{view.schema}.{view.name}"
+        return Located(f"spanner://{project}:{instance}", name)
+
+
+PLUGIN = SpannerPlugin()

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from wrackline.consumers.contract.place_settings import place_settings
+from wrackline.consumers.contract.place_settings import endpoint_setting, place_settings
 from wrackline.schemas.settings.setting import Declared, Importance, Setting
 from wrackline.schemas.settings.value_kinds import SettingKind, matching, not_empty, one_of
 
@@ -70,16 +70,6 @@ SETTINGS = Declared(
             GROUP,
             validator=one_of(DEFINER, INVOKER),
         ),
-        Setting(
-            "target.endpoint",
-            SettingKind.STRING,
-            "Host and port of an emulator, which is reached without TLS and without credentials; without it,"
-            " Google's own address.",
-            None,
-            LOW,
-            GROUP,
-            validator=matching(r"[A-Za-z0-9._-]+:[0-9]{1,5}", "a host and a port, such as 127.0.0.1:9010"),
-            host=True,
-        ),
+        endpoint_setting(GROUP),
     )
 )

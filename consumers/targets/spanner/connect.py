@@ -1,6 +1,6 @@
 """The client's database, as the settings want it: which one, and whose credentials.
 
-To an emulator no credentials are sent.
+To an address without TLS, as an emulator has, no credentials are sent.
 """
 
 from typing import Final
@@ -24,10 +24,11 @@ def open_session(settings: Values) -> SpannerSession:
     instance, name = settings.text("target.instance"), settings.text("target.dbname")
     try:
         endpoint = settings.get("target.endpoint")
+        at = None if endpoint is None else {"api_endpoint": str(endpoint).partition("//")[2]}
         client = Client(
             project=settings.text("target.project"),
             credentials=_credentials(settings),
-            client_options=None if endpoint is None else {"api_endpoint": str(endpoint)},
+            client_options=at,
             disable_builtin_metrics=True,
         )
         database = client.instance(instance).database(name)
@@ -42,7 +43,7 @@ def open_session(settings: Values) -> SpannerSession:
 
 
 def _credentials(settings: Values) -> Credentials:
-    if settings.get("target.endpoint") is not None:
+    if str(settings.get("target.endpoint") or "").startswith("http:"):
         return AnonymousCredentials()  # type: ignore[no-untyped-call]
     file = settings.get("target.credentials.file")
     if file is not None:

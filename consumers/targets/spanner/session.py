@@ -23,9 +23,9 @@ CALL_S: Final = 60.0
 SCHEMA_S: Final = 1800.0  # a change of schema may wait behind others, and fills nothing here
 _OTHER: Final = "other"
 _MADE: Final = (
-    "SELECT c.constraint_name FROM information_schema.tables AS t"  # noqa: S608 - made of a word of ours
-    " LEFT JOIN information_schema.table_constraints AS c ON c.table_schema = t.table_schema"
-    f" AND c.table_name = t.table_name AND STARTS_WITH(c.constraint_name, '{MADE}')"
+    "SELECT c.column_name FROM information_schema.tables AS t"  # noqa: S608 - made of a word of ours
+    " LEFT JOIN information_schema.columns AS c ON c.table_schema = t.table_schema"
+    f" AND c.table_name = t.table_name AND STARTS_WITH(c.column_name, '{MADE}')"
     " WHERE t.table_schema = @schema AND t.table_name = @name"
 )
 _COLUMN: Final = (

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from uuid import uuid4
 
 import pyarrow.parquet as pq
@@ -24,8 +24,9 @@ from wrackline.consumers.contract.identifiers import NAME_RESERVED
 from wrackline.consumers.contract.modes import MADE_OTHERWISE, OTHER_MODE
 from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
 from wrackline.consumers.contract.target import Alteration, Capabilities, MergeStyle, UpkeepResult
+from wrackline.consumers.staged.carriers import DriverCarrier
 from wrackline.consumers.staged.merge import staged_columns
-from wrackline.consumers.staged.places import StagedLayout, StagedPlace
+from wrackline.consumers.staged.places import StagedLayout, StagedPlace, read_layout
 from wrackline.consumers.staged.service import CarriedFiles, Carrier
 from wrackline.consumers.staged.shape import StagedShape, first_shape, reshape_columns
 from wrackline.consumers.staged.state import StagedState, StateMemory, read_state
@@ -41,11 +42,13 @@ from wrackline.consumers.staged.target import (
 from wrackline.consumers.targets.spanner.check import find_problems
 from wrackline.consumers.targets.spanner.chunks import ChunkLimits, cut
 from wrackline.consumers.targets.spanner.commits import SpannerChunk, SpannerCommits
+from wrackline.consumers.targets.spanner.connect import open_session
 from wrackline.consumers.targets.spanner.letters import SpannerLetters
 from wrackline.consumers.targets.spanner.refusals import spanner_error
 from wrackline.consumers.targets.spanner.rows import RowMerge
 from wrackline.consumers.targets.spanner.session import SpannerSession, is_ours
 from wrackline.consumers.targets.spanner.texts import (
+    MADE,
     add_column,
     create_table,
     create_view,
@@ -55,12 +58,22 @@ from wrackline.consumers.targets.spanner.texts import (
 from wrackline.consumers.targets.spanner.types import DIALECT, legal, physical
 from wrackline.consumers.targets.spanner.upkeep import upkeep
 from wrackline.schemas.language.findings import Finding
+from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.evolution import ChangeType, Widening
 from wrackline.schemas.tables.table import TableId
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 Frame = TypeVar("Frame")
 
 _READ_ROWS: Final = 2000  # of a file at once
+
+
+def open_spanner(settings: Values, trust_s: float = TRUST_S) -> "SpannerTarget[DataFrame]":
+    """Connect once, so that wrong settings are found before anything is read."""
+    layout, rights = read_layout(settings, DIALECT.identifiers), settings.text("target.view.security")
+    return SpannerTarget(open_session(settings), layout, DriverCarrier(), rights, trust_s=trust_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +93,12 @@ class SpannerTarget(Generic[Frame]):
         carrier: Carrier[Frame],
         rights: str,
         limits: ChunkLimits | None = None,
+        trust_s: float = TRUST_S,
     ) -> None:
         self._session, self._layout, self._carrier, self._rights = session, layout, carrier, rights
         self._limits = limits or ChunkLimits()
         self._commits = SpannerCommits(session, layout.letters.schema, self._limits)
-        self._memory = StateMemory(TRUST_S)
+        self._memory = StateMemory(trust_s)
         self._lock = threading.Lock()
         self._staged: dict[TableId, SpannerBatch] = {}
         self.letters = SpannerLetters(session, layout, self._guard)
@@ -344,5 +358,6 @@ def _check_places(shape: StagedShape, plan: MergePlan) -> None:
     }
     prefix = legal(ours.seq).removesuffix("seq")
     for one in shape.of_source:
-        if {one.place.lower(), one.column.target.lower()} & taken:
+        names = {one.place.lower(), one.column.target.lower()}
+        if names & taken or any(name.startswith(MADE) for name in names):
             raise NAME_RESERVED(column=repr(one.column.source), table=plan.table.id, prefix=prefix)

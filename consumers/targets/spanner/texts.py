@@ -17,7 +17,7 @@ from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.staged.state import COLUMNS
 from wrackline.consumers.targets.spanner.types import DIALECT, TEXT, legal, physical, quoted
 
-MADE: Final = "made_"  # how the name of the constraint begins by which a table is known again
+MADE: Final = "wl_made_"  # how the name of the column begins by which a table is known again
 PLACE: Final = "place"
 LETTER_COLUMNS: Final = (
     "storage", "topic", "part", "place", "piece", "code", "reason", "kept_ms", "key_part", "value_part",
@@ -31,7 +31,7 @@ def path(relation: StagedRelation) -> str:
 
 
 def create_table(table: StagedRelation, shape: StagedShape, mark: str) -> str:
-    """Write the table; the name of a constraint that always holds distinguishes it from a later one."""
+    """Write the table; the name of a column that is never written distinguishes it from a later one."""
     ours, key = shape.ours, legal(shape.key_place)
     columns = {
         **{one.place: physical(one.type) for one in shape.of_source},
@@ -40,11 +40,12 @@ def create_table(table: StagedRelation, shape: StagedShape, mark: str) -> str:
         legal(ours.deleted): "BOOL",
         legal(ours.missing): TEXT,
         legal(ours.commit_ts): "TIMESTAMP",
+        MADE + mark: "BOOL",
     }
     listed = ", ".join(f"{quoted(name)} {of}" for name, of in columns.items())
     return (
-        f"CREATE TABLE IF NOT EXISTS {path(table)} ({quoted(key)} {TEXT} NOT NULL, {listed},"
-        f" CONSTRAINT {quoted(MADE + mark)} CHECK ({quoted(key)} IS NOT NULL)) PRIMARY KEY ({quoted(key)})"
+        f"CREATE TABLE IF NOT EXISTS {path(table)} ({quoted(key)} {TEXT} NOT NULL, {listed})"
+        f" PRIMARY KEY ({quoted(key)})"
     )
 
 

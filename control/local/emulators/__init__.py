@@ -8,4 +8,5 @@ None of them is the service: whatever shows results says so.
     redshift_front        what the front rewrites
     snowflake             fakesnow's server, as a server of the stack
     snowflake_server      the process, with what fakesnow does otherwise than Snowflake put right
+    spanner               Google's own, which is installed with Google's command line
 """

@@ -6,14 +6,13 @@ be reached, or whose Spark is not installed here, is a finding as well.  Nothing
 
 from collections.abc import Collection
 
-from wrackline.consumers.contract.target import SparkTarget
+from wrackline.consumers.contract.target import Capabilities
 from wrackline.control.runtime.check.file_check import STOPS
 from wrackline.control.runtime.spark.target_access import open_target_alone
 from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.kafka.topic_names import table_of
 from wrackline.schemas.language.findings import Finding, Severity, rule
 from wrackline.schemas.pipelines.pipeline import Pipeline
-from wrackline.schemas.settings.settings_registry import Values
 
 NOT_LOOKED_AT = rule(
     "target.not_looked_at",
@@ -41,10 +40,9 @@ def check_target(pipeline: Pipeline, topics: Collection[str]) -> tuple[Finding, 
         return ()
     try:
         with open_target_alone(pipeline.values, pipeline.target) as target:
-            return (
-                *target.check(sorted(map(table_of, topics))),
-                *_parts(pipeline.target, pipeline.values, target),
-            )
+            asked = pipeline.values.flag("consume.transaction.boundaries")
+            parts = find_parts(pipeline.target, target.can, asked=asked)
+            return (*target.check(sorted(map(table_of, topics))), *parts)
     except ModuleNotFoundError as exc:
         return (NOT_LOOKED_AT(module=exc.name, kind=pipeline.target),)
     except WracklineError as error:
@@ -53,7 +51,6 @@ def check_target(pipeline: Pipeline, topics: Collection[str]) -> tuple[Finding, 
         return (Finding(error.code, name, error.sentence, error.hint, STOPS, severity),)
 
 
-def _parts(kind: str, values: Values, target: SparkTarget) -> tuple[Finding, ...]:
+def find_parts(kind: str, can: Capabilities, *, asked: bool) -> tuple[Finding, ...]:
     """Say that transactions are not kept whole, where they are to be."""
-    asked = values.flag("consume.transaction.boundaries")
-    return (NOT_WHOLE(kind=kind),) if asked and not target.can.whole else ()
+    return (NOT_WHOLE(kind=kind),) if asked and not can.whole else ()

@@ -8,7 +8,7 @@ ALTER TABLE `wrackline`.`db_public__orders` DROP COLUMN `more`
 
 -- upsert
 
-CREATE TABLE IF NOT EXISTS `wrackline`.`db_public__orders` (`wl_key` STRING(MAX) NOT NULL, `shop` STRING(MAX), `number` INT64, `label` STRING(MAX), `big` STRING(MAX), `wl_seq` STRING(MAX), `wl_op` STRING(MAX), `wl_deleted` BOOL, `wl_missing` STRING(MAX), `wl_commit_ts` TIMESTAMP, CONSTRAINT `made_0f` CHECK (`wl_key` IS NOT NULL)) PRIMARY KEY (`wl_key`)
+CREATE TABLE IF NOT EXISTS `wrackline`.`db_public__orders` (`wl_key` STRING(MAX) NOT NULL, `shop` STRING(MAX), `number` INT64, `label` STRING(MAX), `big` STRING(MAX), `wl_seq` STRING(MAX), `wl_op` STRING(MAX), `wl_deleted` BOOL, `wl_missing` STRING(MAX), `wl_commit_ts` TIMESTAMP, `wl_made_0f` BOOL) PRIMARY KEY (`wl_key`)
 
 CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT t.`shop` AS `shop`, t.`number` AS `number`, t.`label` AS `label`, t.`big` AS `big` FROM `wrackline`.`db_public__orders` AS t WHERE NOT t.`wl_deleted` AND t.`wl_missing` IS NULL
 
@@ -20,7 +20,7 @@ DELETE FROM `wrackline`.`db_public__orders` WHERE `wl_deleted` AND `wl_commit_ts
 
 -- append
 
-CREATE TABLE IF NOT EXISTS `wrackline`.`db_public__orders` (`wl_key` STRING(MAX) NOT NULL, `shop` STRING(MAX), `number` INT64, `label` STRING(MAX), `big` STRING(MAX), `wl_seq` STRING(MAX), `wl_op` STRING(MAX), `wl_deleted` BOOL, `wl_missing` STRING(MAX), `wl_commit_ts` TIMESTAMP, CONSTRAINT `made_0f` CHECK (`wl_key` IS NOT NULL)) PRIMARY KEY (`wl_key`)
+CREATE TABLE IF NOT EXISTS `wrackline`.`db_public__orders` (`wl_key` STRING(MAX) NOT NULL, `shop` STRING(MAX), `number` INT64, `label` STRING(MAX), `big` STRING(MAX), `wl_seq` STRING(MAX), `wl_op` STRING(MAX), `wl_deleted` BOOL, `wl_missing` STRING(MAX), `wl_commit_ts` TIMESTAMP, `wl_made_0f` BOOL) PRIMARY KEY (`wl_key`)
 
 CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT t.`shop` AS `shop`, t.`number` AS `number`, t.`label` AS `label`, t.`big` AS `big`, t.`wl_op` AS `wl_op`, t.`wl_seq` AS `wl_seq`, t.`wl_commit_ts` AS `wl_commit_ts`, NULLIF(',' || CASE WHEN COALESCE(t.`wl_missing`, '') LIKE '%,1,%' THEN 'shop,' ELSE '' END || CASE WHEN COALESCE(t.`wl_missing`, '') LIKE '%,2,%' THEN 'number,' ELSE '' END || CASE WHEN COALESCE(t.`wl_missing`, '') LIKE '%,3,%' THEN 'label,' ELSE '' END || CASE WHEN COALESCE(t.`wl_missing`, '') LIKE '%,4,%' THEN 'big,' ELSE '' END, ',') AS `wl_missing` FROM `wrackline`.`db_public__orders` AS t
 
@@ -32,7 +32,7 @@ DELETE FROM `wrackline`.`db_public__orders` WHERE `wl_deleted` AND `wl_commit_ts
 
 -- no key
 
-CREATE TABLE IF NOT EXISTS `wrackline`.`db_public__orders` (`wl_key` STRING(MAX) NOT NULL, `shop` STRING(MAX), `number` INT64, `label` STRING(MAX), `big` STRING(MAX), `weight` FLOAT64, `wl_seq` STRING(MAX), `wl_op` STRING(MAX), `wl_deleted` BOOL, `wl_missing` STRING(MAX), `wl_commit_ts` TIMESTAMP, CONSTRAINT `made_0f` CHECK (`wl_key` IS NOT NULL)) PRIMARY KEY (`wl_key`)
+CREATE TABLE IF NOT EXISTS `wrackline`.`db_public__orders` (`wl_key` STRING(MAX) NOT NULL, `shop` STRING(MAX), `number` INT64, `label` STRING(MAX), `big` STRING(MAX), `weight` FLOAT64, `wl_seq` STRING(MAX), `wl_op` STRING(MAX), `wl_deleted` BOOL, `wl_missing` STRING(MAX), `wl_commit_ts` TIMESTAMP, `wl_made_0f` BOOL) PRIMARY KEY (`wl_key`)
 
 CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT c.`shop` AS `shop`, c.`number` AS `number`, c.`label` AS `label`, c.`big` AS `big`, c.`weight` AS `weight` FROM (SELECT ANY_VALUE(t.`shop`) AS `shop`, ANY_VALUE(t.`number`) AS `number`, ANY_VALUE(t.`label`) AS `label`, ANY_VALUE(t.`big`) AS `big`, ANY_VALUE(t.`weight`) AS `weight`, SUM(IF(t.`wl_deleted`, -1, 1)) AS `wl copies` FROM `wrackline`.`db_public__orders` AS t GROUP BY t.`shop`, t.`number`, t.`label`, t.`big`, t.`weight`, IEEE_DIVIDE(1, t.`weight`)) AS c, UNNEST(GENERATE_ARRAY(1, c.`wl copies`)) AS copy
 

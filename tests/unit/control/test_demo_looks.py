@@ -21,6 +21,7 @@ from wrackline.control.local.demo.warehouses.iceberg import IcebergWarehouse
 from wrackline.control.local.demo.warehouses.known import WAREHOUSES, WarehouseKind
 from wrackline.control.local.demo.warehouses.redshift import RedshiftWarehouse
 from wrackline.control.local.demo.warehouses.snowflake import SnowflakeWarehouse
+from wrackline.control.local.demo.warehouses.spanner import SpannerWarehouse
 from wrackline.control.local.demo.warehouses.warehouse import Warehouse
 from wrackline.control.local.emulators.redshift import RedshiftEmulator
 from wrackline.control.local.stack import mariadb
@@ -122,6 +123,7 @@ PLACES: Mapping[WarehouseKind, Callable[[Path], Warehouse]] = {
         RedshiftEmulator(cast("Any", folder), port=1, store_port=2)
     ),
     WarehouseKind.SNOWFLAKE: lambda folder: SnowflakeWarehouse("http://127.0.0.1:1", folder / "key.p8"),
+    WarehouseKind.SPANNER: lambda _: SpannerWarehouse("http://127.0.0.1:1"),
 }
 
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from wrackline.control.local.demo.warehouses.iceberg import IcebergWarehouse
 from wrackline.control.local.demo.warehouses.redshift import RedshiftWarehouse
 from wrackline.control.local.demo.warehouses.snowflake import SnowflakeWarehouse
+from wrackline.control.local.demo.warehouses.spanner import SpannerWarehouse
 from wrackline.control.local.demo.warehouses.warehouse import Warehouse
 
 
@@ -16,6 +17,7 @@ class WarehouseKind(StrEnum):
     ICEBERG = IcebergWarehouse.kind
     REDSHIFT = RedshiftWarehouse.kind
     SNOWFLAKE = SnowflakeWarehouse.kind
+    SPANNER = SpannerWarehouse.kind
 
 
 WAREHOUSES: Mapping[WarehouseKind, type[Warehouse]] = MappingProxyType(
@@ -23,5 +25,6 @@ WAREHOUSES: Mapping[WarehouseKind, type[Warehouse]] = MappingProxyType(
         WarehouseKind.ICEBERG: IcebergWarehouse,
         WarehouseKind.REDSHIFT: RedshiftWarehouse,
         WarehouseKind.SNOWFLAKE: SnowflakeWarehouse,
+        WarehouseKind.SPANNER: SpannerWarehouse,
     }
 )

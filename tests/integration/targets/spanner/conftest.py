@@ -1,29 +1,33 @@
 """Google's emulator of Spanner, once for the folder."""
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from google.cloud.spanner_v1.instance import Instance
+from google.cloud.spanner_v1.client import Client
 
-from tests.fakes.spanner_world import EMULATOR, SpannerWorld, spanner_emulator
+from tests.fakes.spanner_world import SpannerWorld
+from wrackline.control.local.emulators.spanner import emulated_client, find_emulator, server
 
 
 @pytest.fixture(scope="package")
-def instance() -> Iterator[Instance]:
-    if not EMULATOR.exists():
-        pytest.skip(
-            "Google's emulator of Spanner is not installed: gcloud components install cloud-spanner-emulator"
-        )
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    with spanner_emulator(port) as made:
-        yield made
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """Its port."""
+    if find_emulator() is None:
+        pytest.skip("Google's emulator is not here: gcloud components install cloud-spanner-emulator")
+    running = server(tmp_path_factory.mktemp("spanner_emulator"))
+    running.process.start()
+    yield running.port
+    running.process.stop()
+
+
+@pytest.fixture(scope="package")
+def client(emulator: int) -> Client:
+    return emulated_client(emulator)
 
 
 @pytest.fixture
-def world(instance: Instance, tmp_path: Path) -> Iterator[SpannerWorld]:
-    made = SpannerWorld(instance, tmp_path)
+def world(client: Client, tmp_path: Path) -> Iterator[SpannerWorld]:
+    made = SpannerWorld(client, tmp_path)
     yield made
-    made.close()
+    made.target.close()

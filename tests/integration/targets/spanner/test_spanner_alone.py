@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from google.api_core.exceptions import Aborted, InvalidArgument
-from google.cloud.spanner_v1.instance import Instance
+from google.cloud.spanner_v1.client import Client
 from google.cloud.spanner_v1.transaction import Transaction
 
 from tests.fakes.spanner_world import AFTER, BEFORE, SpannerWorld
@@ -36,8 +36,8 @@ THREE = ChunkLimits(mutations=3 * (len(COLUMNS) + 6), deletes=2, voids=4)  # row
 
 
 @pytest.fixture
-def parted(instance: Instance, tmp_path: Path) -> SpannerWorld:
-    return SpannerWorld(instance, tmp_path, THREE)
+def parted(client: Client, tmp_path: Path) -> SpannerWorld:
+    return SpannerWorld(client, tmp_path, THREE)
 
 
 def many(count: int, first: int = 1) -> list[Change]:
@@ -106,8 +106,8 @@ def test_a_transaction_that_is_aborted_is_done_again(world: SpannerWorld) -> Non
 
 
 @pytest.mark.full
-def test_a_storm_of_aborts_ends_the_batch_and_harms_nothing(instance: Instance, tmp_path: Path) -> None:
-    world = SpannerWorld(instance, tmp_path, patience_s=0.2)
+def test_a_storm_of_aborts_ends_the_batch_and_harms_nothing(client: Client, tmp_path: Path) -> None:
+    world = SpannerWorld(client, tmp_path, patience_s=0.2)
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     in_the_way(world, 10_000)
     with pytest.raises(Transient, match=r"spanner\.busy"):
