@@ -10,27 +10,10 @@ deleted and made again.  A column that was not sent is left out of the mutation,
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from wrackline.consumers.contract.limits import exceeded
 from wrackline.consumers.contract.plan import ROW, Deletes, MergePlan
 from wrackline.consumers.staged.shape import StagedShape
-from wrackline.consumers.targets.spanner.types import (
-    LIMITS,
-    TEXT,
-    TEXT_CHARACTERS,
-    cell,
-    legal,
-    moment,
-    physical,
-)
-from wrackline.schemas.errors import OperatorNeeded, define
-from wrackline.schemas.tables.table import TableId
+from wrackline.consumers.targets.spanner.types import cell, legal, moment
 
-OUT_OF_RANGE = define(
-    "spanner.value_refused",
-    OperatorNeeded,
-    "column {column} of {table} has a value that Spanner can't hold: it is {reason}",
-    hint="leave the column out: column.exclude.list; or look at the rows of the source that hold it",
-)
 _NUMBER_BYTES: Final = 8
 _MARKS: Final = 6  # our own columns: key, seq, op, deleted, missing, moment
 
@@ -80,7 +63,6 @@ class RowMerge:
             for _, one in self._columns
             if one.target not in keys and (lacking is None or one.target in lacking)
         }
-        self._texts = {at for at, one in self._columns if physical(one.type) == TEXT}
         ours = shape.ours
         names = (shape.key_place, ours.seq, ours.op, ours.deleted, ours.missing, ours.commit_ts)
         self._ours = tuple(map(legal, names))
@@ -119,11 +101,6 @@ class RowMerge:
             value = row[f"c{at}"]
             if value is None:
                 continue
-            reason = exceeded(LIMITS, one.type.kind, value)
-            if at in self._texts and isinstance(value, str) and len(value) > TEXT_CHARACTERS:
-                reason = f"longer than {TEXT_CHARACTERS} characters"
-            if reason is not None:
-                raise OUT_OF_RANGE(column=repr(one.source), table=_name(self._plan.table.id), reason=reason)
             cells[at] = made = cell(value, one.type)
             size += len(made.encode()) if isinstance(made, str) else _NUMBER_BYTES
         known = tuple(row.get(f"w{at}") for at in range(len(cells))) if self._plan.told_late else ()
@@ -165,7 +142,3 @@ def read_list(listed: str | None) -> frozenset[int]:
 
 def _is_newer(row: ChangedRow, stored: StoredMarks) -> bool:
     return (row.seq, not row.deleted) > (stored.seq, not stored.deleted)
-
-
-def _name(table: TableId) -> str:
-    return str(table)

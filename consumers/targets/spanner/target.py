@@ -20,14 +20,23 @@ from uuid import uuid4
 
 import pyarrow.parquet as pq
 
+from wrackline.consumers.contract.direct import DirectChanges
 from wrackline.consumers.contract.identifiers import NAME_RESERVED
+from wrackline.consumers.contract.limits import find_breach
 from wrackline.consumers.contract.modes import MADE_OTHERWISE, OTHER_MODE
 from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
-from wrackline.consumers.contract.target import Alteration, Capabilities, MergeStyle, UpkeepResult
+from wrackline.consumers.contract.target import (
+    VALUE_REFUSED,
+    Alteration,
+    Capabilities,
+    MergeStyle,
+    UpkeepResult,
+)
+from wrackline.consumers.newest.plain_columns import plan_of_changes
 from wrackline.consumers.staged.carriers import DriverCarrier
 from wrackline.consumers.staged.merge import staged_columns
 from wrackline.consumers.staged.places import StagedLayout, StagedPlace, read_layout
-from wrackline.consumers.staged.service import CarriedFiles, Carrier
+from wrackline.consumers.staged.service import CarriedFiles, Carrier, CarriesChanges
 from wrackline.consumers.staged.shape import StagedShape, first_shape, reshape_columns
 from wrackline.consumers.staged.state import StagedState, StateMemory, read_state
 from wrackline.consumers.staged.target import (
@@ -55,7 +64,7 @@ from wrackline.consumers.targets.spanner.texts import (
     drop_column,
     path,
 )
-from wrackline.consumers.targets.spanner.types import DIALECT, legal, physical
+from wrackline.consumers.targets.spanner.types import DIALECT, LIMITS, legal, physical
 from wrackline.consumers.targets.spanner.upkeep import upkeep
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.settings.settings_registry import Values
@@ -114,6 +123,7 @@ class SpannerTarget(Generic[Frame]):
             widens=DIALECT.widens,
             modes=frozenset({TableMode.UPSERT, TableMode.APPEND}),
             whole=False,
+            limits=DIALECT.limits,
         )
 
     def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
@@ -156,12 +166,24 @@ class SpannerTarget(Generic[Frame]):
 
     def stage(self, frame: Frame, plan: MergePlan) -> SpannerBatch:
         """Write the batch to files of this machine; an earlier batch that was not merged goes."""
-        table = plan.table.id
-        self._forget_staged(table)
-        batch = SpannerBatch(self._carrier.carry(frame, plan, staged_columns(plan)))
-        with self._lock:
-            self._staged[table] = batch
-        return batch
+        self._forget_staged(plan.table.id)
+        return self._hold(self._carried(frame, plan), plan)
+
+    def begin_direct(self, plan: MergePlan) -> "SpannerTarget[Frame] | None":
+        """Merge changes that are in Arrow, where the carrier takes them."""
+        plain = plan.mode is TableMode.UPSERT and not plan.keyless and not plan.told_late
+        return self if plain and isinstance(self._carrier, CarriesChanges) else None
+
+    def merge(self, changes: DirectChanges, plan: MergePlan) -> bool:
+        """Stage and apply them; False: only Spark can."""
+        if not isinstance(self._carrier, CarriesChanges):
+            return False
+        plan = plan_of_changes(changes, plan)
+        self._forget_staged(plan.table.id)
+        files = self._carrier.carry_changes(changes, plan, staged_columns(plan, DIALECT))
+        if files is not None:
+            self.apply(self._hold(files, plan), plan)
+        return files is not None
 
     def apply(self, staged: SpannerBatch, plan: MergePlan) -> None:
         """Merge rows, chunk by chunk, and offsets with the last (INV-5, INV-7)."""
@@ -240,6 +262,27 @@ class SpannerTarget(Generic[Frame]):
         for table in tables:
             self._forget_staged(table)
         self._session.close()
+
+    def _hold(self, files: CarriedFiles, plan: MergePlan) -> SpannerBatch:
+        batch = SpannerBatch(files)
+        with self._lock:
+            self._staged[plan.table.id] = batch
+        return batch
+
+    def _carried(self, frame: Frame, plan: MergePlan) -> CarriedFiles:
+        """Write the files, unless Spanner can't hold a value."""
+        columns = staged_columns(plan, DIALECT)
+        try:
+            return self._carrier.carry(frame, plan, columns)
+        except Exception as exc:
+            found = find_breach(str(exc))
+            if found is None:
+                raise
+            name, breach = found
+        column = plan.columns[int(name.removeprefix("c"))]
+        why = LIMITS[column.type.kind].words(breach)
+        place = path(self._layout.place(plan.table.id).view)
+        raise VALUE_REFUSED(place=place, column=repr(column.source), why=why)
 
     def _create(self, plan: MergePlan, place: StagedPlace) -> StagedState:
         """Begin a table; what says so comes first, so that no stranger's table is taken for it."""

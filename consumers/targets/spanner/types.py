@@ -22,7 +22,7 @@ from wrackline.schemas.tables.types import MOST_DIGITS, ColumnType, Kind
 IDENTIFIERS: Final = Identifiers(128, case_sensitive=False, refused="[^A-Za-z0-9_]", letter="x")
 TEXT: Final = "STRING(MAX)"
 CELL_BYTES: Final = 10_485_760
-TEXT_CHARACTERS: Final = 2_621_440
+TEXT_BYTES: Final = 2_621_440  # Spanner counts characters here, and a text has no more of them than bytes
 _MOST_SCALE, _MOST_WHOLE = 9, 29  # digits of a NUMERIC behind its point and before it
 _LEAST_DAY, _GREATEST_DAY = -719_162, 2_932_896  # the years 1 to 9999
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -56,7 +56,7 @@ WIDENS: Final = frozenset(
 _MOMENTS = Limit(least=_LEAST_DAY * DAY_MICROS, greatest=(_GREATEST_DAY + 1) * DAY_MICROS - 1)
 LIMITS: Final[Mapping[Kind, Limit]] = MappingProxyType(
     {
-        **{kind: Limit(CELL_BYTES) for kind in Kind if kind not in NATIVE},
+        **{kind: Limit(TEXT_BYTES) for kind in Kind if kind not in NATIVE},
         Kind.BYTES: Limit(CELL_BYTES),
         Kind.BITS: Limit(CELL_BYTES),
         Kind.DATE: Limit(least=_LEAST_DAY, greatest=_GREATEST_DAY),

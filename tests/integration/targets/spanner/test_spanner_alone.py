@@ -188,17 +188,6 @@ def test_each_kind_is_what_it_was(world: SpannerWorld) -> None:
 
 
 @pytest.mark.full
-def test_a_value_that_spanner_can_not_hold_stops_the_batch(world: SpannerWorld) -> None:
-    before = {"clock": 0, "day": date(1, 1, 1)}
-    put(world, plan_for(world, 1, table=kinds("day")), change("c", A, 1, "x", day=before["day"]))
-    long = change("u", A, 2, "y" * 2_621_441)
-    with pytest.raises(OperatorNeeded, match=r"spanner\.value_refused") as refused:
-        put(world, plan_for(world, 2, table=kinds("day")), long)
-    assert "yyy" not in str(refused.value)
-    assert labels(world) == {A: "x"}
-
-
-@pytest.mark.full
 def test_a_decimal_that_needs_another_type_is_refused(world: SpannerWorld) -> None:
     narrow = kinds("exact")
     put(world, plan_for(world, 1, table=narrow), change("c", A, 1, "x", exact=Decimal(1)))

@@ -1,5 +1,9 @@
 """The target as a pipeline's settings open it: it is looked at, and tried with frames of Spark's."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 from google.cloud.spanner_v1.client import Client
 
@@ -7,13 +11,19 @@ from wrackline.consumers.contract.target import load_target
 from wrackline.consumers.targets.spanner.session import SpannerSession
 from wrackline.control.local.emulators.spanner import INSTANCE, PROJECT, make_database
 from wrackline.control.runtime.ground.installed import Installed
-from wrackline.control.runtime.probe.target_trial import try_target
 from wrackline.schemas.errors import Transient
 from wrackline.schemas.pipelines.lineage_names import Located, Locating
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.tables.table import TableId
 
+PROBE = """
+import json, sys
+from tests.integration.targets.spanner.test_spanner_opened import pipeline
+from wrackline.control.runtime.probe.target_trial import try_target
+tried = try_target(pipeline(int(sys.argv[1]), "tried"), ["shop.db.public.orders"])
+print(json.dumps(tried.measures if tried.ok else {"failed": tried.finding.id}))
+"""
 ORDERS = TableId("db", "public", "orders")
 
 
@@ -61,11 +71,12 @@ def test_a_database_that_is_not_there_is_found_at_once(emulator: int, client: Cl
 
 @pytest.mark.full
 def test_the_probe_merges_ten_rows_twice_and_leaves_no_table(emulator: int, client: Client) -> None:
+    """In a process of its own, as a command has its Spark."""
     database = make_database(client, "tried")
-    tried = try_target(pipeline(emulator, "tried"), ["shop.db.public.orders"])
-    assert tried is not None
-    assert tried.finding is None, tried.finding
-    assert tried.measures == {"rows": 10, "columns": 3}
+    command = [sys.executable, "-c", PROBE, str(emulator)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == {"rows": 10, "columns": 3}
     session = SpannerSession(client, database, 1.0)
     left = session.ask("SELECT t.table_name FROM information_schema.tables AS t WHERE t.table_schema != ''")
     assert [name for (name,) in left if "trial" in name] == []
