@@ -69,17 +69,33 @@ def test_a_change_is_seen_after_a_rest(database: Database, looks: Looks) -> None
         assert looks() == {"b"}
 
 
-def test_a_change_that_was_under_way_is_seen_when_it_ends(database: Database, looks: Looks) -> None:
-    with psycopg.connect(database.dsn) as first, psycopg.connect(database.dsn) as later:
-        first.execute("CREATE TABLE b (id int PRIMARY KEY)")
-        later.execute("CREATE TABLE c (id int PRIMARY KEY)")
-        assert looks() == {"a"}
-        looks.rest()
-        later.commit()
-        assert looks() == {"a", "c"}
-        looks.rest()
-        first.commit()  # the older of both
-        assert looks() == {"a", "b", "c"}
+def test_a_change_that_is_under_way_leaves_no_rest_and_is_seen_when_it_ends(
+    database: Database, looks: Looks
+) -> None:
+    with psycopg.connect(database.dsn) as session:
+        session.execute("CREATE TABLE b (id int PRIMARY KEY)")
+        assert [looks() for _ in range(3)] == [{"a"}] * 3
+        session.commit()
+        assert looks() == {"a", "b"}
+    looks.rest()
+
+
+def test_what_transactions_see_changes_with_the_end_of_each_also_of_an_older_one(database: Database) -> None:
+    ticks = count()
+    sight = PgSight(lambda: float(next(ticks)))
+    with (
+        PgServer(settings_of(database.dsn)).guarded() as looking,
+        psycopg.connect(database.dsn) as first,
+        psycopg.connect(database.dsn) as later,
+    ):
+        for session in (first, later):
+            session.execute("SELECT pg_current_xact_id()")
+        views = [sight.of(looking)]
+        for session in (later, first):
+            session.commit()
+            views.append(sight.of(looking))
+    assert None not in views
+    assert len(set(views)) == 3
 
 
 def test_a_picture_that_nobody_has_is_taken_again(looks: Looks) -> None:
