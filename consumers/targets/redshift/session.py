@@ -24,7 +24,7 @@ from wrackline.schemas.errors import WracklineError
 Connect = Callable[[], Any]  # the driver has its own types of a connection
 
 _MOST_STATEMENTS: Final = 500  # of one connection
-_LOAD_ERRORS: Final = (
+LOAD_ERRORS: Final = (
     "SELECT error_code, column_name FROM sys_load_error_detail WHERE session_id = pg_backend_pid()"
     " ORDER BY start_time DESC LIMIT 1"
 )
@@ -96,7 +96,7 @@ class RedshiftSession:
         """
         try:
             self._send("ROLLBACK")
-            found = self._send(_LOAD_ERRORS).fetchall()
+            found = self._send(LOAD_ERRORS).fetchall()
         except Exception:  # noqa: BLE001 - the connection is lost, and COPY's own error says it
             return None
         if not found:

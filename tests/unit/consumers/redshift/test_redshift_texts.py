@@ -37,6 +37,7 @@ from wrackline.consumers.targets.redshift.dialect import (
     create_table,
     literal,
 )
+from wrackline.consumers.targets.redshift.session import LOAD_ERRORS, CopyRole, copy_text
 from wrackline.consumers.targets.redshift.types import TEXT_BYTES
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.tables import evolution
@@ -63,6 +64,7 @@ ORDERS = TableSchema(TableId("db", "public", "orders"), COLUMNS, ("id", "day"), 
 PLACE = LAYOUT.place(ORDERS.id)
 STAGED = PLACE.stage("__0123456789abcdef0123456789abcdef")
 TABLE, STAGE, VIEW, STATE = map(DIALECT.path, (PLACE.table, STAGED, PLACE.view, PLACE.state))
+ROLE = CopyRole("arn:aws:iam::123456789012:role/copies")
 WITHIN = {
     "id": KeyColumnRange(41_000, 43_999),
     "day": KeyColumnRange(date(2026, 1, 1), date(2026, 1, 31)),
@@ -108,6 +110,8 @@ def texts() -> dict[str, str]:
     return {
         "the table": create_table(PLACE, shape),
         "a stage": create_stage(StageTable(STAGED, staged_columns(partial))),
+        "the load of a stage": copy_text(STAGE, "s3a://shop-stage/batches/shop/0/files.manifest", ROLE),
+        "what a load refused": LOAD_ERRORS,
         "state, created": first_state(state, STATE, DIALECT),
         "state, moved": state_move(state, after, STATE, DIALECT).text,
         "state, read": state_query(STATE),
