@@ -14,7 +14,6 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 from uuid import uuid4
-from weakref import finalize
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -52,12 +51,10 @@ _ARROW = {
 
 
 class DriverCarrier:
-    """Writes files into a folder of the driver's, which nobody else can read, and which goes with it."""
+    """Writes each batch's files into a folder of its own, which nobody else can read."""
 
     def __init__(self, at_once: int = AT_ONCE, rows_of_file: int = _ROWS_OF_FILE) -> None:
         self._at_once, self._rows_of_file = at_once, rows_of_file
-        self._own = Path(mkdtemp(prefix="wrackline-batches-"))
-        finalize(self, shutil.rmtree, self._own, ignore_errors=True)
 
     def carry(self, frame: DataFrame, plan: MergePlan, columns: Sequence[StageColumn]) -> CarriedFiles:
         """Write a frame in the way that its size and its session ask for."""
@@ -99,9 +96,7 @@ class DriverCarrier:
             shutil.rmtree(folder)
 
     def _new_folder(self) -> Path:
-        folder = self._own / uuid4().hex
-        folder.mkdir()
-        return folder
+        return Path(mkdtemp(prefix="wrackline-batch-"))
 
     def _write(self, table: pa.Table, folder: Path) -> None:
         pq.write_table(table, folder / f"{uuid4().hex}.parquet")

@@ -1,5 +1,6 @@
 """The promises of a staged target again, with frames that Spark folds and writes as primitives."""
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -281,16 +282,19 @@ def test_each_way_of_carrying_leaves_the_same_rows_and_holds_few_of_them(
     frame.unpersist()
 
 
-def test_files_go_with_their_batch_and_an_empty_one_is_none(world: SparkDuckWorld) -> None:
-    plan = plan_for(world, 1)
-    carrier = DriverCarrier(at_once=0)
+def test_files_go_with_their_batch_and_an_empty_one_is_none(
+    world: SparkDuckWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = tmp_path / "batches"
+    there.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(there))
+    plan, carrier = plan_for(world, 1), DriverCarrier(at_once=0)
     files = carrier.carry(world.frame([change("c", ("a", 1), 1)], plan), plan, staged_columns(plan))
-    folder = Path(files.addresses[0]).parent
-    assert folder.parent.stat().st_mode & 0o077 == 0, "rows are nobody else's"
+    assert Path(files.addresses[0]).parent.stat().st_mode & 0o077 == 0, "rows are nobody else's"
     carrier.forget(files)
-    assert list(folder.parent.iterdir()) == []
+    assert list(there.iterdir()) == []
     assert carrier.carry(world.frame([], plan), plan, staged_columns(plan)) == CarriedFiles((), 0)
-    assert list(folder.parent.iterdir()) == []
+    assert list(there.iterdir()) == []
 
 
 @pytest.mark.parametrize(
