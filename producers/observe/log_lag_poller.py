@@ -2,6 +2,8 @@
 
 every second        a moment, and then the log's end: published_through.py says why in this order
 every third time    how far behind it is, and how long it is kept
+half a minute       after an answer that only an operator can change, such as a refused password, because many
+                    log-ins with one lock the account on some servers
 
 Where one answer is about several logs, it is asked for once: a question about each of two hundred quiet logs
 a second would cost more than to read them.
@@ -9,7 +11,7 @@ a second would cost more than to read them.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Final, Protocol
 
@@ -18,12 +20,13 @@ from wrackline.producers.contract.row_chunks import Mark
 from wrackline.producers.contract.source_plugin import Source
 from wrackline.producers.contract.steps import Position
 from wrackline.producers.task.background import Crew
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import OperatorNeeded, WracklineError
 from wrackline.schemas.tables.table import SourcePartition
 
 EVERY: Final = 1.0  # seconds
 _LEAVE_S: Final = 3.0
 _LOG_STATES: Final = 3  # a look at what is kept costs some servers more
+_REFUSED: Final = 30  # looks that are left out after an answer that only an operator can change
 _ALL: Final = "all logs"
 
 Subject = SourcePartition | str
@@ -78,13 +81,21 @@ class _LogLooks:
     def __init__(self, source: Source, watcher: LogWatcher, now_ms: Callable[[], int]) -> None:
         self._source, self._watcher, self._now_ms = source, watcher, now_ms
         self._times: Counter[Subject] = Counter()
+        self._left_out: Counter[Subject] = Counter()
 
     def look(self, subject: Subject) -> None:
         """Look at the end each time, and at what is kept each third time."""
-        with suppress(WracklineError):  # the task itself reports what is wrong with the server
+        if self._left_out[subject]:
+            self._left_out[subject] -= 1
+            return
+        try:
             at_ms = self._now_ms()
             for partition, end in self._ends(subject).items():
                 self._watcher.log_end(partition, at_ms, end)
+        except OperatorNeeded:  # the task itself reports what is wrong with the server
+            self._left_out[subject] = _REFUSED
+        except WracklineError:
+            pass
         if self._times[subject] % _LOG_STATES == 0:
             for partition, state in self._states(subject).items():
                 self._watcher.log_state(partition, state)

@@ -19,10 +19,11 @@ from wrackline.producers.observe.log_lag_poller import poll_logs
 from wrackline.producers.task import background
 from wrackline.producers.task.background import ask_each
 from wrackline.producers.task.heartbeat_loop import run_heartbeats
-from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.tables.table import SourcePartition
 
 AWAY = define("test.hung_away", Transient, "{database} is away", hint="wait")
+REFUSED = define("test.login_refused", OperatorNeeded, "{database} lets nobody in", hint="see to it")
 HANGS, *OTHERS = PARTITIONS = [SourcePartition("server", name) for name in ("a", "b", "c")]
 
 
@@ -100,6 +101,23 @@ def test_the_others_are_asked_again_and_again(
         assert server.asked[HANGS] == 1
         server.answers.set()
     assert server.most_at_once == 1, "each is asked by one thread at a time"
+
+
+def test_a_log_that_an_operator_must_see_to_is_asked_seldom() -> None:
+    """A log-in with a refused password each second locks the account on some servers."""
+
+    class Refusing(Server):
+        def log_end(self, partition: SourcePartition) -> Mark:
+            super().log_end(partition)
+            if partition == HANGS:
+                raise REFUSED(database=partition.database)
+            return FenceMark("end", 1)
+
+    server = Refusing(hang=0)
+    with looks(server):
+        wait_for(lambda: min(server.asked[one] for one in OTHERS) >= 50)
+        asked = server.asked[HANGS]
+    assert 1 <= asked <= 3, "of each 31 looks the first"
 
 
 TWENTY = [SourcePartition("server", str(number)) for number in range(20)]
