@@ -7,6 +7,7 @@ printed from the same tables, so that what is promised and what is assessed can'
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
+from wrackline.consumers.targets.bigquery import types as of_bigquery
 from wrackline.consumers.targets.postgres.sql import types as of_postgres
 from wrackline.consumers.targets.redshift import types as of_redshift
 from wrackline.consumers.targets.snowflake import types as of_snowflake
@@ -17,6 +18,7 @@ TARGET_TYPES: Final[Mapping[str, Callable[[ColumnType], str]]] = {
     "iceberg": iceberg_type,
     "delta": delta_type,
     "postgres": of_postgres.column_type,
+    "bigquery": of_bigquery.physical,
     "redshift": of_redshift.physical,
     "snowflake": of_snowflake.physical,
 }
@@ -33,13 +35,12 @@ _LAKE: Final[Mapping[Kind, str]] = {
     Kind.ENUM_SET: "it is its labels, joined by commas",
     Kind.TEXT_OF: _TEXT,
 }
-_WAREHOUSE: Final[Mapping[Kind, str]] = {
-    kind: loss for kind, loss in _LAKE.items() if kind is not Kind.TIME_MICROS
-}
+_WAREHOUSE: Final = {kind: loss for kind, loss in _LAKE.items() if kind is not Kind.TIME_MICROS}
 LOSSES: Final[Mapping[str, Mapping[Kind, str]]] = {
     "iceberg": _LAKE,
     "delta": _LAKE,
     "postgres": {kind: _LAKE[kind] for kind in (Kind.BITS, Kind.ENUM, Kind.ENUM_SET, Kind.TEXT_OF)},
+    "bigquery": _WAREHOUSE,
     "redshift": _WAREHOUSE,
     "snowflake": _WAREHOUSE,
 }

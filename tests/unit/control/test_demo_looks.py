@@ -17,6 +17,7 @@ from wrackline.control.local.demo.shops.mariadb import MariadbShop
 from wrackline.control.local.demo.shops.postgres import PostgresShop
 from wrackline.control.local.demo.shops.shop import COUNT_SQL, SEND_SQL, Shop
 from wrackline.control.local.demo.shops.standin import StandinShop
+from wrackline.control.local.demo.warehouses.bigquery import BigQueryWarehouse
 from wrackline.control.local.demo.warehouses.iceberg import IcebergWarehouse
 from wrackline.control.local.demo.warehouses.known import WAREHOUSES, WarehouseKind
 from wrackline.control.local.demo.warehouses.redshift import RedshiftWarehouse
@@ -122,6 +123,7 @@ PLACES: Mapping[WarehouseKind, Callable[[Path], Warehouse]] = {
     WarehouseKind.REDSHIFT: lambda folder: RedshiftWarehouse(
         RedshiftEmulator(cast("Any", folder), port=1, store_port=2)
     ),
+    WarehouseKind.BIGQUERY: lambda _: BigQueryWarehouse("http://127.0.0.1:1"),
     WarehouseKind.SNOWFLAKE: lambda folder: SnowflakeWarehouse("http://127.0.0.1:1", folder / "key.p8"),
     WarehouseKind.SPANNER: lambda _: SpannerWarehouse("http://127.0.0.1:1"),
 }

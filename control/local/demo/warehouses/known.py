@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
+from wrackline.control.local.demo.warehouses.bigquery import BigQueryWarehouse
 from wrackline.control.local.demo.warehouses.iceberg import IcebergWarehouse
 from wrackline.control.local.demo.warehouses.redshift import RedshiftWarehouse
 from wrackline.control.local.demo.warehouses.snowflake import SnowflakeWarehouse
@@ -15,6 +16,7 @@ class WarehouseKind(StrEnum):
     """What `--target` takes."""
 
     ICEBERG = IcebergWarehouse.kind
+    BIGQUERY = BigQueryWarehouse.kind
     REDSHIFT = RedshiftWarehouse.kind
     SNOWFLAKE = SnowflakeWarehouse.kind
     SPANNER = SpannerWarehouse.kind
@@ -23,6 +25,7 @@ class WarehouseKind(StrEnum):
 WAREHOUSES: Mapping[WarehouseKind, type[Warehouse]] = MappingProxyType(
     {
         WarehouseKind.ICEBERG: IcebergWarehouse,
+        WarehouseKind.BIGQUERY: BigQueryWarehouse,
         WarehouseKind.REDSHIFT: RedshiftWarehouse,
         WarehouseKind.SNOWFLAKE: SnowflakeWarehouse,
         WarehouseKind.SPANNER: SpannerWarehouse,

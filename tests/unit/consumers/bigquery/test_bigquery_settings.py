@@ -1,7 +1,8 @@
 """From settings to a client, and to where readers find a table; nothing here leaves the machine."""
 
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import requests
@@ -9,11 +10,16 @@ from google.auth.credentials import AnonymousCredentials
 from google.auth.exceptions import DefaultCredentialsError
 from google.cloud.bigquery import Client
 
-from wrackline.consumers.targets.bigquery import connect
+from wrackline.consumers.contract.target import SparkNeeds
+from wrackline.consumers.targets.bigquery import PLUGIN, connect
 from wrackline.consumers.targets.bigquery.config import SETTINGS
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.settings_registry import CheckedSettings, SettingsRegistry, Values
+from wrackline.schemas.tables.table import TableId
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 KEYS = Resolver(Allowed(folders=(Path("/keys"),)), {})
 EMULATED = {"project": "shop", "endpoint": "http://127.0.0.1:9"}
@@ -83,6 +89,22 @@ def test_a_project_that_does_not_answer_is_no_target(monkeypatch: pytest.MonkeyP
     answered(monkeypatch, KeyError("a fault of ours"))
     with pytest.raises(KeyError):
         connect.open_client(values(**EMULATED))
+
+
+def test_readers_find_a_table_as_lineage_names_it() -> None:
+    found = PLUGIN.located(
+        values(project="shop", schema="copy_{database}_{schema}"), TableId("db", "my-schema", "orders")
+    )
+    assert found == ("bigquery", "shop.copy_db_my_schema.orders")
+    assert PLUGIN.needs(values(project="shop")) == SparkNeeds()
+
+
+def test_a_missing_client_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "wrackline.consumers.targets.bigquery.target", raising=False)
+    monkeypatch.setitem(sys.modules, "google.cloud.bigquery", None)
+    monkeypatch.delitem(sys.modules, "wrackline.consumers.targets.bigquery.connect", raising=False)
+    with pytest.raises(OperatorNeeded, match=r"plugin\.driver_missing.*google\.cloud\.bigquery"):
+        PLUGIN.open(values(project="shop"), cast("SparkSession", None))
 
 
 def test_what_cannot_be_obeyed_is_refused() -> None:
