@@ -35,7 +35,9 @@ _LAKE: Final[Mapping[Kind, str]] = {
     Kind.ENUM_SET: "it is its labels, joined by commas",
     Kind.TEXT_OF: _TEXT,
 }
-_WAREHOUSE: Final = {kind: loss for kind, loss in _LAKE.items() if kind is not Kind.TIME_MICROS}
+_WAREHOUSE: Final[Mapping[Kind, str]] = {
+    kind: loss for kind, loss in _LAKE.items() if kind is not Kind.TIME_MICROS
+}
 LOSSES: Final[Mapping[str, Mapping[Kind, str]]] = {
     "iceberg": _LAKE,
     "delta": _LAKE,

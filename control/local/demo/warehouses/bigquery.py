@@ -53,7 +53,7 @@ class BigQueryReader(EmulatedReader):
     def close(self) -> None:
         """End both."""
         if self._target is not None:
-            self._user.close()
+            self._user.close()  # type: ignore[no-untyped-call]
         super().close()
 
     def _ask(self, text: str, config: QueryJobConfig | None = None) -> tuple[list[str], list[Sequence[Any]]]:

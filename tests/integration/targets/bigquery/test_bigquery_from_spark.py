@@ -15,6 +15,7 @@ from wrackline.consumers.targets.bigquery.service import BigQueryService
 from wrackline.consumers.targets.bigquery.target import open_bigquery
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.settings_registry import SettingsRegistry, Values
+from wrackline.schemas.settings.value_kinds import Value
 from wrackline.schemas.tables.types import ColumnType, Kind
 from wrackline.testing.targets.merge_model import Change
 from wrackline.testing.targets.target_suite import (
@@ -50,7 +51,7 @@ class SparkBigQueryWorld(BigQueryWorld):
         }
         found = SettingsRegistry(SETTINGS).read(given, Resolver(Allowed(), {}))
         assert found.values is not None, found.problems
-        pipeline = {"name": "Shop 1", "consume.trigger.interval.ms": 60_000}
+        pipeline: dict[str, Value] = {"name": "Shop 1", "consume.trigger.interval.ms": 60_000}
         self.target = open_bigquery(Values({**found.values, **pipeline}, {}))
 
     def frame(self, changes: Sequence[Change], plan: MergePlan) -> DataFrame:
