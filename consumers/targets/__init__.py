@@ -1,9 +1,9 @@
 """One folder for each target. A target is found by the name of its folder, and no list names it.
 
 In: a plan and a frame.  Out: rows and offsets in one commit.  `iceberg` and `delta` are formats of one lake
-target (`consumers/lake/`); `postgres` is a database; `bigquery`, `redshift` and `snowflake` are warehouses over
-`consumers/staged/`; `spanner` takes rows by key, in transactions of its own.  The same role has the same file
-name in each.
+target (`consumers/lake/`); `postgres` is a database; `bigquery`, `redshift` and `snowflake` are warehouses
+over `consumers/staged/`; `spanner` takes rows by key, in transactions of its own.  The same role has the same
+file name in each.
 
     config          what can be set
     connect         where the tables are, and how they are reached

@@ -11,6 +11,7 @@ from wrackline.consumers.targets.bigquery import types as of_bigquery
 from wrackline.consumers.targets.postgres.sql import types as of_postgres
 from wrackline.consumers.targets.redshift import types as of_redshift
 from wrackline.consumers.targets.snowflake import types as of_snowflake
+from wrackline.consumers.targets.spanner import types as of_spanner
 from wrackline.schemas.language.findings import Support
 from wrackline.schemas.tables.types import ColumnType, Kind, delta_type, iceberg_type
 
@@ -21,6 +22,7 @@ TARGET_TYPES: Final[Mapping[str, Callable[[ColumnType], str]]] = {
     "bigquery": of_bigquery.physical,
     "redshift": of_redshift.physical,
     "snowflake": of_snowflake.physical,
+    "spanner": of_spanner.physical,
 }
 _TEXT: Final = "it is the server's own text, so it sorts and compares as text"
 _NUMBER: Final = "it is a number of microseconds"
@@ -45,6 +47,7 @@ LOSSES: Final[Mapping[str, Mapping[Kind, str]]] = {
     "bigquery": _WAREHOUSE,
     "redshift": _WAREHOUSE,
     "snowflake": _WAREHOUSE,
+    "spanner": _WAREHOUSE,
 }
 
 
