@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -219,3 +220,17 @@ def test_the_disk_that_is_needed_is_one_figure() -> None:
 def test_no_text_asks_an_index_for_a_package_that_is_not_there() -> None:
     hints = [entry.hint for entry in explain_codes(None)] + [page.read_text() for page in PAGES]
     assert [text for text in hints if re.search(r"install[^`]*'?wrackline\[", text)] == []
+
+
+OF_DEVELOPERS = {"dev", "fuzz"}
+
+
+def extras_listed() -> set[str]:
+    """The extras in the first column of the table of the page about installing."""
+    rows = re.findall(r"^\| (`.*?`) \|", (ROOT / "docs/installing.md").read_text(), re.MULTILINE)
+    return {name for row in rows for name in re.findall(r"`([\w-]+)`", row)}
+
+
+def test_each_extra_that_a_user_may_need_is_on_the_page_about_installing() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert extras_listed() == set(declared) - OF_DEVELOPERS
