@@ -67,7 +67,7 @@ def test_each_page_says_how_to_try_it_run_it_and_remove_it(name: str, command: s
 def test_the_file_that_a_page_shows_is_one_that_starts(name: str, tmp_path: Path) -> None:
     [begin] = [text for text in blocks("warehouses", "console") if "wrackline init" in text]
     [target] = [text for text in blocks(name, "toml") if "[target]" in text]
-    said = {variable: "x" for variable in [*REFERENCE.findall(target), "WRACKLINE_DB_PASSWORD"]}
+    said = dict.fromkeys([*REFERENCE.findall(target), "WRACKLINE_DB_PASSWORD"], "x")
     here = {**os.environ, "PYTHONPATH": str(ROOT), **said}
 
     def wrackline(*words: str) -> subprocess.CompletedProcess[str]:

@@ -68,6 +68,8 @@ NOT_AUTHORIZED = rule(
     "views read tables that their readers may not",
     "dataset {storage} does not authorize the views of dataset {dataset}",
     "who may read {dataset} alone gets an error from each of its views",
+    'GRANT `roles/bigquery.dataOwner` ON SCHEMA `{project}.{storage}` TO "serviceAccount:<account>", because'
+    " BigQuery then asks for it where a view is made; and: "
     'bq show --format=json {project}:{storage} | jq \'.access += [{{"dataset": {{"dataset":'
     ' {{"projectId": "{project}", "datasetId": "{dataset}"}}, "targetTypes": ["VIEWS"]}}}}]\''
     " > access.json; bq update --source access.json {project}:{storage}",

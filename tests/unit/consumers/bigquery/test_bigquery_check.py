@@ -117,6 +117,11 @@ def test_views_that_may_not_read_their_tables_are_found() -> None:
     assert "shop:wrackline" in fix
 
 
+def test_views_are_authorized_after_the_account_gets_the_right_that_it_then_needs() -> None:
+    ((_, _, fix),) = found(Answers({"location": "EU"}, None))
+    assert fix.startswith("GRANT `roles/bigquery.dataOwner` ON SCHEMA `shop.wrackline` TO ")
+
+
 def test_a_large_table_that_is_not_cut_is_found_with_its_price() -> None:
     assert found(Answers(GOOD, {"numBytes": str(LARGE - 1)})) == []
     ((rule, text, fix),) = found(Answers(GOOD, {"numBytes": str(2**40)}))
