@@ -53,6 +53,7 @@ _PROTECTED = "The TLS mode of the connection."
 _OF_POSTGRES = "postgres: verify-full, verify-ca, require, disable"  # to ask the plug-ins would import them
 _OF_MYSQL = "mariadb, mysql: verify_identity, verify_ca, required, preferred, disabled"
 _OF_SQLSERVER = "sqlserver: true, strict, false"
+_OF_REDSHIFT = "redshift: verify-full, verify-ca, disable"
 _ONE_DATABASE, _SEVERAL = "database.dbname", "database.names"
 _ODD = re.compile(r"[^A-Za-z0-9._-]")
 _NOT_OF_PREFIXES = re.compile(r"[^A-Za-z0-9_-]")
@@ -102,7 +103,9 @@ def init(  # noqa: PLR0913 - each is a flag
     warehouse: Annotated[str | None, typer.Option(help="The location of the target's tables.")] = None,
     target_host: Annotated[str | None, typer.Option(help="The target's host.")] = None,
     target_port: Annotated[str | None, typer.Option(help="The target's port.")] = None,
-    target_tls: Annotated[str | None, typer.Option(help=f"{_PROTECTED} For {_OF_POSTGRES}.")] = None,
+    target_tls: Annotated[
+        str | None, typer.Option(help=f"{_PROTECTED} For {_OF_POSTGRES}; for {_OF_REDSHIFT}.")
+    ] = None,
     target_user: Annotated[str | None, typer.Option(help="The user at the target.")] = None,
     target_database: Annotated[str | None, typer.Option(help="The database to write to.")] = None,
     target_password_env: Found = None,

@@ -334,7 +334,9 @@ def test_targets_are_listed_for_those_who_ask_for_them(client: Client, install: 
     assert client.ask("GET", "/connector-plugins?type=source")[1] == sources
     targets = client.ask("GET", "/connector-plugins?type=target")[1]
     assert {one["class"]: one["version"] for one in targets} == {
-        **dict.fromkeys(("delta", "iceberg", "postgres"), OURS),
+        **dict.fromkeys(
+            ("bigquery", "delta", "iceberg", "postgres", "redshift", "snowflake", "spanner"), OURS
+        ),
         "reef": "1.2",
     }
     settings = client.ask("GET", "/connector-plugins/reef/config?type=target")[1]
