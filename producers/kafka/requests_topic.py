@@ -6,7 +6,7 @@ reported and skipped: it concerns one request, and no row depends on it.
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Final
 
@@ -26,26 +26,30 @@ _LOOK_S: Final = 0.05
 
 
 class SharedReceipts:
-    """The receipts of a task's partitions, read once as long as none of them is opened again; on any thread.
+    """The receipts of a task's partitions, read once for all that open for the first time; on any thread.
 
-    What was read is right for a partition that this task has not opened since: nobody else writes its
-    receipts, because forerunners were shut out before.
+    What was read is right for a partition that this task has not opened before: nobody else writes its
+    receipts, because forerunners were shut out before.  One that is opened again has written since, so it
+    wants a read that begins after it has asked; those that ask while another read is made share the next one.
     """
 
     def __init__(self, read: Callable[[], Iterable[tuple[ReceiptKey, Receipt]]]) -> None:
         self._read, self._lock = read, Lock()
-        self._receipts: dict[tuple[str, SourcePartition], list[Receipt]] | None = None
+        self._receipts: Mapping[tuple[str, SourcePartition], Sequence[Receipt]] = {}
+        self._begun = self._ended = 0  # the numbers of the last read that has begun, and of the one we have
         self._given: set[tuple[str, SourcePartition]] = set()
 
     def of(self, connector: str, partition: SourcePartition) -> Sequence[Receipt]:
         """Return the receipts of one, oldest first, for an opening."""
         wanted = connector, partition
+        first = self._begun + 1 if wanted in self._given else 1  # the oldest read that is new enough
         with self._lock:
-            if self._receipts is None or wanted in self._given:
+            if self._ended < first:
+                self._begun += 1
                 found = defaultdict[tuple[str, SourcePartition], list[Receipt]](list)
                 for key, receipt in self._read():
                     found[key.connector, SourcePartition(key.server, key.database)].append(receipt)
-                self._receipts, self._given = found, set()
+                self._receipts, self._ended = found, self._begun
             self._given.add(wanted)
             return self._receipts.get(wanted, ())
 

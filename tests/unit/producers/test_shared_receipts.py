@@ -52,8 +52,52 @@ def test_what_is_opened_again_may_have_written_since() -> None:
     topic.found.append((ReceiptKey("shop", "server", "one", "e"), receipt("e")))
     assert [one.id for one in shared.of("shop", ONE)] == ["a", "d", "e"]
     assert topic.reads == 2
-    shared.of("shop", OTHER)
-    assert topic.reads == 2, "the second read is newer than what it wrote"
+
+
+def test_what_ran_while_another_was_opened_again_may_have_written_since() -> None:
+    topic = Topic()
+    shared = SharedReceipts(topic.read)
+    for partition in (ONE, OTHER, ONE):
+        shared.of("shop", partition)
+    topic.found.append((ReceiptKey("shop", "server", "other", "e"), receipt("e")))
+    assert [one.id for one in shared.of("shop", OTHER)] == ["b", "e"]
+
+
+class CountedLock:
+    """Counts who has come to it."""
+
+    def __init__(self) -> None:
+        self.came = threading.Semaphore(0)
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        self.came.release()
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def test_those_that_are_opened_again_share_a_read_that_begins_after_all_have_asked() -> None:
+    topic, lock, reads = Topic(), CountedLock(), threading.Event()
+    shared = SharedReceipts(topic.read)
+    partitions = [SourcePartition("server", str(number)) for number in range(8)]
+    for partition in partitions:
+        shared.of("shop", partition)
+    expected = iter([partitions])  # all of them come during the first read
+
+    def read() -> list[tuple[ReceiptKey, Receipt]]:
+        reads.set()
+        assert all(lock.came.acquire(timeout=10) for _ in next(expected, ()))
+        return topic.read()
+
+    shared._read, shared._lock = read, lock  # type: ignore[assignment]  # it counts too
+    with ThreadPoolExecutor(8) as threads:
+        first = threads.submit(shared.of, "shop", partitions[0])
+        assert reads.wait(10)
+        rest = [threads.submit(shared.of, "shop", one) for one in partitions[1:]]
+        assert [list(answer.result(10)) for answer in (first, *rest)] == [[]] * 8
+    assert topic.reads == 3
 
 
 def test_those_that_come_while_it_is_read_wait_for_it() -> None:
