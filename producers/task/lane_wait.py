@@ -57,7 +57,7 @@ class LaneWait:
         self._leave(partition)
 
     def clear(self) -> None:
-        """Forget all lanes: none of them runs any more."""
+        """Forget all lanes: none runs any more, or each is polled without this."""
         for partition in list(self._rests):
             self.forget(partition)
         self._looked.clear()

@@ -159,6 +159,7 @@ class Task:
                 self._wait.forget(lane.partition)
             looked, each = (self._wait.pick(free, patience) if free else free), 0.0
         else:  # one after another, each for its share of the time
+            self._wait.clear()
             looked, each = free, patience / max(1, len(running))
         for lane in (*full, *looked):
             try:

@@ -8,8 +8,9 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from types import SimpleNamespace
 from typing import ClassVar, cast
 
 import pytest
@@ -21,14 +22,20 @@ from tests.unit.producers.kit.test_polled_stream import LATE, SOON, Answers, Pic
 from tests.unit.producers.test_lanes_apart import ROWS, World, has_all, start_at_zero
 from wrackline.producers.contract.optional_parts import StreamWait
 from wrackline.producers.contract.source_plugin import LogStream
+from wrackline.producers.contract.steps import Fault
 from wrackline.producers.cutting.cutter import CutPolicy, Cutter, Publication
+from wrackline.producers.kafka.publisher import Publisher
 from wrackline.producers.kit.polled_stream import PolledStream, ReadState, SilenceWatch
 from wrackline.producers.kit.wakeup import Wakeup
 from wrackline.producers.reading.interleave import Interleaver
 from wrackline.producers.task import lane_wait
 from wrackline.producers.task.lane_wait import LOOK_S, LaneWait
+from wrackline.producers.task.lanes import Lanes
+from wrackline.producers.task.partition_opener import PartitionOpener
 from wrackline.producers.task.partition_run import PartitionRun
 from wrackline.producers.task.task_limits import TaskLimits
+from wrackline.producers.task.task_loop import Task
+from wrackline.producers.task.task_observers import TaskObserver
 from wrackline.schemas.tables.table import SourcePartition
 from wrackline.testing.sources.source_world import Insert
 
@@ -49,6 +56,10 @@ class Rows:
         self.heard += 1
         came, self.requests = self.requests > 0, 0
         return came
+
+    def advance(self, *, hears: bool) -> Sequence[Fault]:
+        assert hears
+        return ()
 
 
 @dataclass
@@ -345,3 +356,32 @@ def test_a_descriptor_may_have_any_number() -> None:
         for one in (ours, high, theirs):
             one.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_lane_that_polled_alone_for_a_while_is_looked_at_first(waiting: Waiting) -> None:
+    """Meanwhile what was known of it grows old: a part of its log may wait in memory, where nothing rings."""
+    (stays, *_), cutter = waiting.lanes, cast("Cutter", SimpleNamespace(ahead=0))
+    stay, leave, come = (replace(one.run, cutter=cutter) for one in waiting.lanes)
+    task = Task(
+        cast("PartitionOpener", None),
+        cast("Publisher", SimpleNamespace(committed=None)),
+        cast("TaskObserver", None),
+        TaskLimits(),
+        clock=lambda: 0.0,
+        chance=lambda: 0.5,
+        stopping=threading.Event(),
+    )
+
+    def poll(running: Sequence[PartitionRun]) -> None:
+        task._poll(cast("Lanes", SimpleNamespace(running=running)), None, 0.0)
+
+    for _ in range(2):
+        poll([stay, leave])
+    reads = stays.wire.asked.count("read")
+    poll([stay, leave])
+    assert stays.wire.asked.count("read") == reads, "it rests"
+    stays.wire.reads = [ReadState.MORE]
+    poll([stay])
+    poll([stay, come])
+    assert stays.wire.asked.count("read") == reads + 2
+    task._wait.close()
