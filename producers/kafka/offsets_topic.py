@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sized
 from concurrent.futures import Future
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers these without saying so
@@ -27,6 +27,7 @@ from wrackline.producers.kafka.transactor import OffsetsSlot
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.kafka import offsets_records
 from wrackline.schemas.kafka.offsets_records import RecordPlace
+from wrackline.schemas.tables.table import SourcePartition
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -149,6 +150,9 @@ def _known_partitions(admin: AdminClient, topic: str) -> Collection[int]:
     return known[topic].partitions if topic in known else ()
 
 
+OverBroken: TypeAlias = bool | Collection[SourcePartition]  # whether broken records count as none, or whose
+
+
 class SlotContents(NamedTuple):
     """The contents of a slot."""
 
@@ -160,10 +164,12 @@ class SlotContents(NamedTuple):
     ]  # by its key, a record that can't be read and is its key's last
     last_ms: int | None
 
-    def sound(self, *, over_broken: bool = False) -> list[offsets_records.OffsetsRecord]:
+    def sound(self, *, over_broken: OverBroken = False) -> list[offsets_records.OffsetsRecord]:
         """Return the records; raise if some can't be read, unless `over_broken`."""
-        for error in self.broken.values():
-            if not over_broken:
+        for key, error in self.broken.items():
+            if over_broken is False:
+                raise error
+            if over_broken is not True and offsets_records.partition_of(key) not in over_broken:
                 raise error
         return [record for _, record in self.records]
 

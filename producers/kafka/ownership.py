@@ -151,12 +151,12 @@ class Ownership:
         clock: Clock,
         edit: Edit = lambda _state, _generation: (),
         *,
-        over_broken: bool = False,
+        over_broken: offsets_topic.OverBroken = False,
     ) -> GenerationClaim:
         """Shut out every owner of every task; a Transient error means that another claim came between.
 
         It also forgets which deal was the last: that of a clock that was ahead would shut out all later ones.
-        `over_broken`: the same transactions delete records that can't be read.
+        `over_broken`: the same transactions delete records that can't be read, of all or of these databases.
         """
         slots = range(offsets_topic.count_slots(self._admin, self._topics.offsets))
         with ExitStack() as opened:
@@ -188,10 +188,10 @@ class Ownership:
         """Return the newest generation that was claimed for this task."""
         return newest_generation(self._read(self._number, fenced=False).sound())
 
-    def state(self, *, over_broken: bool = False) -> OffsetsState:
+    def state(self, *, over_broken: offsets_topic.OverBroken = False) -> OffsetsState:
         """Return what is committed, as far as a reader without fencing sees it; empty before the first start.
 
-        `over_broken`: without the records that can't be read.
+        `over_broken`: without the records that can't be read, of all or of these databases.
         """
         records = [one for of in self._read_all() for one in of.sound(over_broken=over_broken)]
         return fold_partitions(self._connector, records)

@@ -198,6 +198,20 @@ def key_bytes(key: PositionKey | TableKey) -> bytes:
     return position_key(key.connector, SourcePartition(key.server, key.database))
 
 
+def partition_of(key: bytes | None) -> SourcePartition | None:
+    """Return whose position, or whose table's state, has this key; None where no database is named."""
+    try:
+        read = _parse_key(RecordPlace("", 0, 0), key)
+    except WracklineError:
+        return None
+    match read:
+        case PositionKey(_, server, str(database)):
+            return SourcePartition(server, database)
+        case TableKey(_, partition, _):
+            return partition
+    return None
+
+
 def begin_key(task: str) -> bytes:
     """The key under which a task announces its transactions."""
     return canonical_json(task + _BEGIN)

@@ -19,12 +19,18 @@ from typing import Any
 
 import orjson
 
-from wrackline.control.runtime.ground.pipeline_access import ownership_of, position_text, surroundings
+from wrackline.control.runtime.ground.pipeline_access import (
+    group_of,
+    ownership_of,
+    position_text,
+    surroundings,
+)
 from wrackline.producers.contract.optional_parts import Attended, NoServerPosition
 from wrackline.producers.contract.source_plugin import Source, load
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.cutting import table_fault
-from wrackline.producers.kafka.ownership import Ownership
+from wrackline.producers.kafka.offsets_topic import OverBroken
+from wrackline.producers.kafka.ownership import LOST, Ownership
 from wrackline.producers.kafka.takeover import Change
 from wrackline.producers.reading import resume_state
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
@@ -37,7 +43,7 @@ from wrackline.schemas.kafka.offsets_records import (
     SavedTableState,
     canonical_json,
 )
-from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.kafka.topic_names import Naming, internal_topics
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.pipelines.publication_settings import naming_of
 from wrackline.schemas.tables.table import SourcePartition, TableId
@@ -180,7 +186,7 @@ class OffsetsService:
 
         If no position is left, or none can be read, the history still knows which epochs have passed.  Of the
         tables only one thing is known then, that their log has a gap: a copy is void when their rows are
-        read.
+        read.  What can't be read of other databases stays, and is an error.
         """
         source, chosen = self._attended(), {self._partition(one) for one in databases}
         kept = {
@@ -196,11 +202,18 @@ class OffsetsService:
                     raise
                 return source.anew(partition, None, before)
 
+        def moves(known: dict[SourcePartition, Saved | None]) -> dict[SourcePartition, Saved]:
+            others = known.keys() - chosen if chosen else ()
+            if any(known[one] is None and one.database in kept for one in others):
+                topics = internal_topics(group_of(self._name))
+                raise LOST(topic=topics.offsets, connector=self._name, history=topics.offset_history)
+            return {p: fresh(p, saved) for p, saved in known.items() if p not in others}
+
         self._edit(
-            lambda known: {p: fresh(p, saved) for p, saved in known.items() if not chosen or p in chosen},
+            moves,
             forgets=lambda partition: not chosen or partition in chosen,
             force=force,
-            over_broken=True,
+            over_broken=chosen or True,
         )
 
     def rewind(self, to: datetime, *, as_new: bool, force: bool) -> None:
@@ -243,7 +256,7 @@ class OffsetsService:
         *,
         force: bool,
         forgets: Callable[[SourcePartition], bool] | None = None,
-        over_broken: bool = False,
+        over_broken: OverBroken = False,
     ) -> None:
         self._attended()
         self._ownership.prepare()

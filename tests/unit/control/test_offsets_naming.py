@@ -9,6 +9,7 @@ import pytest
 
 from wrackline.control.runtime.services.offsets import OffsetsService
 from wrackline.producers.contract.steps import Saved
+from wrackline.producers.kafka.offsets_topic import OverBroken
 from wrackline.producers.kafka.takeover import Change
 from wrackline.producers.reading.resume_state import ResumeState, saved_companion
 from wrackline.producers.sources.postgres.log import slot_health
@@ -26,6 +27,8 @@ from wrackline.schemas.kafka.offsets_records import (
 )
 from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.tables.table import SourcePartition, TableId
+
+Edit = Callable[[OffsetsState, int], Sequence[Change]]
 
 PARTITION = SourcePartition("s", "db")
 KEY = PositionKey("shop", "s", "db")
@@ -50,10 +53,8 @@ class Kafka:
             for offset in self.positions.values()
         ]
 
-    def claim(
-        self, _clock: object, edit: Callable[[OffsetsState, int], Sequence[Change]], *, over_broken: bool
-    ) -> None:
-        assert over_broken in {True, False}
+    def claim(self, _clock: object, edit: Edit, *, over_broken: OverBroken) -> None:
+        assert isinstance(over_broken, bool)
         for key, value in edit(OffsetsState(self.positions, {}, ()), 2):
             offset = parse(RecordPlace("offsets", 0, 0), key, value).value
             assert isinstance(offset, Offset)
@@ -129,6 +130,37 @@ def test_a_broken_position_is_reset_into_the_epoch_after_the_newest_kept_one() -
     assert kafka.positions[KEY].position == canonical_json({"epoch": 5})
 
 
+def test_a_reset_of_one_database_takes_nothing_of_others_that_is_broken_and_hides_no_loss() -> None:
+    """Else those would begin as if for the first time, in an epoch that the targets have behind them."""
+    crm, shop = (SourcePartition("s", name) for name in ("crm", "shop"))
+    offset = Offset(1, 1, canonical_json({"lsn": 5}), None, 0, 0, saved_companion(Naming.WRACKLINE))
+    asked: list[object] = []
+
+    def state(*, over_broken: object = False) -> OffsetsState:
+        asked.append(over_broken)
+        return OffsetsState(there, {}, ())
+
+    def claim(_clock: object, edit: Edit, *, over_broken: object) -> None:
+        edit(state(over_broken=over_broken), 2)
+
+    history = [
+        (1000, OffsetsRecord(RecordPlace("history", 0, 0), PositionKey("shop", *one), offset))
+        for one in (crm, shop)
+    ]
+    kafka = SimpleNamespace(state=state, prepare=lambda: None, history=lambda: history, claim=claim)
+    source = SimpleNamespace(partitions=lambda: [crm, shop], log_state=lambda *_: None, place=str,
+                             resumable=lambda *_: None, anew=lambda *_: {"lsn": 1})  # fmt: skip
+    desk = OffsetsService("shop", "postgres", cast("Any", source), cast("Any", kafka), Naming.WRACKLINE)
+    there = {PositionKey("shop", *shop): offset}
+    desk.reset(["crm"], force=False)
+    assert asked == [{crm}] * 2
+    there = {}
+    with pytest.raises(Definite, match=r"offsets.lost"):
+        desk.reset(["crm"], force=True)
+    desk.reset(force=True)
+    assert asked[-1] is True
+
+
 def test_a_reset_of_one_database_leaves_the_positions_and_tables_of_the_others() -> None:
     partitions = [SourcePartition("s", name) for name in ("db", "crm", "hr")]
     written = Offset(1, 1, canonical_json({"lsn": 5}), None, 0, 0, saved_companion(Naming.WRACKLINE))
@@ -144,7 +176,7 @@ def test_a_reset_of_one_database_leaves_the_positions_and_tables_of_the_others()
     )
     changed: list[str] = []
 
-    def claim(_clock: object, edit: Callable[[OffsetsState, int], Sequence[Change]], **_: object) -> None:
+    def claim(_clock: object, edit: Edit, **_: object) -> None:
         changed.extend(key.decode() for key, _ in edit(state, 2))
 
     kafka = SimpleNamespace(state=lambda **_: state, prepare=lambda: None, history=list, claim=claim)

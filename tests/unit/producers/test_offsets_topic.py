@@ -270,6 +270,9 @@ def test_a_broken_record_counts_until_another_of_its_key_comes(monkeypatch: pyte
     assert (list(found.broken), found.last_ms) == ([OTHER_KEY], 9)
     assert code_of(found.sound) == "offsets.broken"
     assert [record.place.offset for record in found.sound(over_broken=True)] == [2]
+    ours, others = SourcePartition("server", "b"), SourcePartition("server", "a")
+    assert len(found.sound(over_broken={ours, others})) == 1
+    assert code_of(lambda: found.sound(over_broken={others})) == "offsets.broken"
     assert not contents(monkeypatch, (5, b"{", None)).broken, "a key that nobody reads was taken back"
 
 
