@@ -72,6 +72,7 @@ def decoder(
     counted: bool = False,
     errors: Iterable[WracklineError] = (),
     shape: Projection | None = None,
+    has_trigger: bool = False,
 ) -> PgDecoder:
     left = list(errors)
 
@@ -82,7 +83,7 @@ def decoder(
             return PgRegisteredShape(shape or project_all(TABLE), 1, 2)
 
         def genuine(self, _: bytes) -> bool:
-            return False
+            return has_trigger
 
         def revision(self, facts: PgTableFacts) -> tuple[PgTableFacts, TableSchema]:
             return facts, TABLE
@@ -158,6 +159,17 @@ def test_begin_names_its_transaction_as_its_events_do_and_as_the_server_does() -
     assert (begun.transaction, begun.id) == ("7", "7:200")
     events = [row[3] for row in rows(steps)] + [step.value for step in steps if isinstance(step, Truncate)]
     assert [value.count(avro_text(begun.id)) for value in events] == [1, 1]
+
+
+def test_a_drop_is_a_report_of_the_log_so_that_the_catalogue_is_looked_at() -> None:
+    """What the server's transactions see may have been asked just before it, for another database."""
+    made = decoder(START, has_trigger=True)
+    before, wakes = made._roll.reports.moment, made._roll.reports.wakes
+    said = b"1 {}"
+    ddl = b"M" + struct.pack(">BQ", True, 150) + b"wrackline.ddl\0" + struct.pack(">I", len(said)) + said
+    assert read(made, begin(200), ddl, commit(200))
+    assert made._roll.reports.wakes > wakes
+    assert made._roll.reports.moment.news > before.news
 
 
 def test_a_message_before_a_resume_is_not_handed_out_again() -> None:

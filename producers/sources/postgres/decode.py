@@ -321,6 +321,7 @@ class PgDecoder:
             return
         facts = ddl_messages.read_ddl(said, self._labels.database)
         if facts is None:
+            self._roll.reports.add()  # so that the next look is no rest: see follow/sight.py
             self._roll.reports.wake()
             return
         news = self._roll.altered(*self._explained.revision(facts))
