@@ -66,6 +66,7 @@ class Crew(Generic[K]):
             self._wanted.put(about)
         begun, late = [*self._under_way.values()], monotonic() - _SILENCE_S
         slow = sum(since is not None and since < late for since in begun)
+        self._threads = [one for one in self._threads if one.is_alive()]  # a fault in a call ends its thread
         if len(self._threads) < min(len(begun), _AT_ONCE + slow):
             self._threads.append(Thread(target=self._serve, name=self._name, daemon=True))
             self._threads[-1].start()

@@ -17,7 +17,7 @@ from wrackline.producers.contract.source_plugin import Source
 from wrackline.producers.contract.steps import Position
 from wrackline.producers.observe.log_lag_poller import poll_logs
 from wrackline.producers.task import background
-from wrackline.producers.task.background import ask_each
+from wrackline.producers.task.background import Crew, ask_each
 from wrackline.producers.task.heartbeat_loop import run_heartbeats
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.tables.table import SourcePartition
@@ -159,6 +159,30 @@ def test_an_error_is_the_answer_of_one_and_the_only_one_is_waited_for(
 
     with pytest.raises(Transient):
         ask_each(refuse, [HANGS], "ask")[HANGS].result(0)
+
+
+def test_a_call_that_breaks_its_thread_leaves_the_next_one_to_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken: list[str] = []
+    monkeypatch.setattr(threading, "excepthook", lambda told: broken.append(str(told.exc_value)))
+    calls: list[int] = []
+
+    def call(number: int) -> None:
+        calls.append(number)
+        if len(calls) == 1:
+            raise ValueError("a fault of ours")
+
+    crew = Crew(call, "calls")
+    crew.begin(1)
+    wait_for(lambda: len(broken) == 1)
+
+    def called_again() -> bool:
+        crew.begin(1)
+        return len(calls) >= 3
+
+    wait_for(called_again)
+    crew.close(10)
 
 
 def test_threads_are_few_however_many_are_asked() -> None:
