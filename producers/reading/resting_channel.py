@@ -92,7 +92,7 @@ class RestingChannel:
         if end is None:
             return now >= max(self._opens_at, self._known_at)
         self._heard = self._heard or end <= self._place
-        return end > self._place and now >= self._opens_at
+        return end != self._place and now >= self._opens_at  # less: the topic was created again
 
     def _grew(self, place: int) -> bool:
         end = self._end()

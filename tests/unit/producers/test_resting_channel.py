@@ -194,3 +194,13 @@ def test_one_that_is_being_opened_is_closed_when_it_is_open() -> None:
     channel.close()
     may.set()
     takes(channel, lambda: topic.closed == 2)
+
+
+def test_a_topic_that_was_created_again_is_read_though_it_is_shorter_now() -> None:
+    topic = Topic()
+    topic.messages, topic.committed = [6, 6, 6], 3
+    channel = topic.channel()
+    takes(channel, lambda: topic.closed == 1)
+    topic.messages, topic.committed = [7], 0
+    topic.now += resting_channel._REST_S
+    assert takes(channel, lambda: channel._channel is not None) == [7]
