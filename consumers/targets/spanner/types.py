@@ -151,5 +151,6 @@ DIALECT: Final = (
         converted=lambda value, _, new: f"CAST({value} AS {physical(new)})",
         image=lambda value, of: f"{value}, IEEE_DIVIDE(1, {value})" if physical(of) == "FLOAT64" else value,
         moment=lambda micros: f"TIMESTAMP_MICROS({micros})",
+        limits=LIMITS,
     )
 )

@@ -99,3 +99,20 @@ def test_a_limit_is_of_the_staged_form() -> None:
     for kind, limit in LIMITS.items():
         ends = [end for end in (limit.least, limit.greatest) if end is not None]
         assert all(cell(end, ColumnType(kind, "any")) is not None for end in ends)
+
+
+@pytest.mark.parametrize(
+    ("kind", "held", "refused"),
+    [
+        (Kind.DATE, 2_932_896, 2_932_897),
+        (Kind.BYTES, b"x" * 10_485_760, b"x" * 10_485_761),
+        (Kind.JSON, "x" * 2_621_440, "x" * 2_621_441),
+    ],
+)
+def test_a_batch_is_staged_with_what_spanner_holds_no_value_of(
+    kind: Kind, held: object, refused: object
+) -> None:
+    limit = DIALECT.limit(ColumnType(kind, "any"))
+    assert limit is not None
+    assert limit.breach(held) is None
+    assert limit.breach(refused) is not None
