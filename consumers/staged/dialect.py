@@ -82,6 +82,7 @@ class StagedDialect:
     limits: Mapping[Kind, Limit] = field(default_factory=dict)  # what it holds no value of
     # a part of a text between separators, by its number from 1
     part: Callable[[str, str, int], str] = lambda text, by, at: f"SPLIT_PART({text}, {by}, {at})"
+    nul: str = "CHR(0)"  # the character of code 0
 
     def path(self, relation: StagedRelation) -> str:
         """Name a table or a view."""

@@ -76,11 +76,12 @@ def _shown_place(text: str, shape: StagedShape, dialect: StagedDialect) -> str:
     if shape.ours.shown is None:
         return text
     ((_, of),) = shape.ours.shown.fields  # no table of several is made
-    part = dialect.part(text, _control_characters(PARTS), 1)
+    part = dialect.part(text, _control_characters(PARTS, dialect), 1)
     if of.kind is Kind.STRING:
         for character, escaped in reversed(ESCAPES.items()):
             if character not in dialect.unheld:
-                part = f"REPLACE({part}, {_control_characters(escaped)}, {_control_characters(character)})"
+                meant = _control_characters(character, dialect)
+                part = f"REPLACE({part}, {_control_characters(escaped, dialect)}, {meant})"
         return part
     if of.kind is Kind.DECIMAL:
         precision, scale = of.precision or 0, of.scale or 0
@@ -92,9 +93,9 @@ def _shown_place(text: str, shape: StagedShape, dialect: StagedDialect) -> str:
     return dialect.restored(dialect.cast(f"{dialect.restored(part, long)} - {zero}", Primitive.BIGINT), of)
 
 
-def _control_characters(text: str) -> str:
+def _control_characters(text: str, dialect: StagedDialect) -> str:
     """Write control characters, which no text of a statement should hold."""
-    return " || ".join(f"CHR({ord(one)})" for one in text)
+    return " || ".join(f"CHR({ord(one)})" if ord(one) else dialect.nul for one in text)
 
 
 def _copy(shape: StagedShape, dialect: StagedDialect) -> str:

@@ -69,5 +69,6 @@ DIALECT: Final = StagedDialect(
     image=image,
     moment=lambda micros: f"TIMESTAMP_MICROS({micros})",
     part=lambda text, by, at: f"SPLIT({text}, {by})[SAFE_ORDINAL({at})]",
+    nul=literal("\0"),  # CHR(0) is an empty text
     limits=LIMITS,
 )

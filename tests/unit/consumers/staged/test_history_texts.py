@@ -150,3 +150,9 @@ def test_a_wide_table_s_text_is_short_enough() -> None:
 def test_an_event_s_own_row_is_staged_beside_its_key() -> None:
     plan = plan_merge(ORDERS, SNOWFLAKE.identifiers, Applied({HERE: 9}), mode=TableMode.HISTORY)
     assert [column.name for column in staged_columns(plan)][:4] == ["k", "e", "c1", "c2"]
+
+
+@pytest.mark.parametrize(("service", "text"), CASES)
+def test_bigquery_makes_no_character_of_code_0_by_chr(service: str, text: str) -> None:
+    """It returns an empty text there, which would take the character out of a sequence."""
+    assert service != "bigquery" or "CHR(0)" not in texts(service)[text]
