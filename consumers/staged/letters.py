@@ -16,7 +16,15 @@ from wrackline.consumers.contract.letters import DeadLetter, RecordPosition, blo
 from wrackline.consumers.staged.dialect import Primitive
 from wrackline.consumers.staged.merge import StageColumn
 from wrackline.consumers.staged.places import StagedLayout, new_mark
-from wrackline.consumers.staged.service import CarriedFiles, Carrier, StagedService, StagedSession, StageTable
+from wrackline.consumers.staged.service import (
+    CarriedFiles,
+    Carrier,
+    StagedService,
+    StagedSession,
+    StageTable,
+    load_stage,
+    make_schemas,
+)
 from wrackline.schemas.tables.table import TableId
 
 Frame = TypeVar("Frame")
@@ -96,10 +104,9 @@ class StagedLetters(Generic[Frame]):
         stage = StageTable(self._layout.place(table).stage(new_mark()), _COLUMNS)
         names, source = ", ".join(one.name for one in _COLUMNS), self._dialect.path(stage.relation)
         same = " AND ".join(f"b.{name} = s.{name}" for name in ("storage", *_SPOT))
-        session.run(f"CREATE SCHEMA IF NOT EXISTS {self._dialect.quoted(self._layout.letters.schema)}")
+        make_schemas(self._service, session, [self._layout.letters.schema])
         session.run(f"CREATE TABLE IF NOT EXISTS {self._box} ({stage.columns_text(self._dialect)})")
-        session.run(self._service.create_stage(stage))
-        session.load(stage, files, stage.relation.name)
+        load_stage(self._service, session, stage, files, table)
         session.run(
             f"INSERT INTO {self._box} ({names}) SELECT {names} FROM {source} s"  # noqa: S608
             f" WHERE NOT EXISTS (SELECT 1 FROM {self._box} b WHERE {same})"

@@ -7,7 +7,7 @@ service's folder knows its driver, its types, its refusals and its checks.
 """
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
@@ -19,10 +19,18 @@ from wrackline.consumers.staged.merge import StageColumn
 from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.staged.state import StateMove
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.language.findings import Finding
+from wrackline.schemas.tables.table import TableId
 
 Frame = TypeVar("Frame", contravariant=True)  # noqa: PLC0105 - read by callers, not only by mypy
+
+LOAD_SHORT = define(
+    "staged.load_short",
+    Transient,
+    "{carried} rows of a batch of {table} were written to files, and the target loaded {loaded}",
+    hint="the batch is done again; if this keeps happening, something changes or removes the files meanwhile",
+)
 
 _MOST_IDLE: Final = 8  # sessions kept; more than tables are merged at once
 
@@ -114,6 +122,10 @@ class StagedService(Protocol):
         """Open a session."""
         ...
 
+    def has_schema(self, session: StagedSession, name: str) -> bool:
+        """Whether a schema is there: CREATE SCHEMA IF NOT EXISTS wants a right also where it is."""
+        ...
+
     def state_row(self, session: StagedSession, table: StagedRelation) -> tuple[Any, ...] | None:
         """Read a table's state by the cheapest way there is; None: no table.  Empty: it has not one row."""
         ...
@@ -144,15 +156,6 @@ class StagedService(Protocol):
 
 
 @runtime_checkable
-class FindsSchemas(Protocol):
-    """A service that wants a right to make schemas also where the schema is there."""
-
-    def has_schema(self, session: StagedSession, name: str) -> bool:
-        """Whether a schema is there."""
-        ...
-
-
-@runtime_checkable
 class KeepsColumns(Protocol):
     """A service that drops no column by which a table is cut or sorted."""
 
@@ -168,6 +171,23 @@ class KeepsGrants(Protocol):
     def grants(self, session: StagedSession, view: StagedRelation) -> Sequence[str]:
         """Write what readers of a view may do, as statements for the next one of its name."""
         ...
+
+
+def make_schemas(service: StagedService, session: StagedSession, names: Iterable[str]) -> None:
+    """Make the schemas that are not there."""
+    for name in dict.fromkeys(names):
+        if not service.has_schema(session, name):
+            session.run(f"CREATE SCHEMA IF NOT EXISTS {service.dialect.quoted(name)}")
+
+
+def load_stage(
+    service: StagedService, session: StagedSession, stage: StageTable, files: CarriedFiles, table: TableId
+) -> None:
+    """Make a stage and load files into it, all of their rows."""
+    session.run(service.create_stage(stage))
+    loaded = session.load(stage, files, stage.relation.name)
+    if loaded != files.rows:
+        raise LOAD_SHORT(carried=files.rows, table=table, loaded=loaded)
 
 
 def commit_over(

@@ -37,13 +37,14 @@ from wrackline.consumers.staged.service import (
     CarriedFiles,
     Carrier,
     CarriesChanges,
-    FindsSchemas,
     KeepsColumns,
     KeepsGrants,
     StagedService,
     StagedSession,
     StagedSessions,
     StageTable,
+    load_stage,
+    make_schemas,
 )
 from wrackline.consumers.staged.shape import drop_column, empty_column, first_shape, reshape_columns
 from wrackline.consumers.staged.state import (
@@ -103,12 +104,6 @@ SHAPE_MOVED = define(
     "another session changed the shape of {table} in the target while a batch was being merged",
     hint="the batch is done again for the new shape; if this keeps happening, stop the second driver"
     " of the pipeline",
-)
-LOAD_SHORT = define(
-    "staged.load_short",
-    Transient,
-    "{carried} rows of a batch of {table} were written to files, and the target loaded {loaded}",
-    hint="the batch is done again; if this keeps happening, something changes or removes the files meanwhile",
 )
 SEQUENCE_OF_FIELDS = define(
     "staged.sequence_of_fields",
@@ -237,16 +232,13 @@ class StagedTarget(Generic[Frame]):
             return StagedBatch(mark, None)
         stage = StageTable(place.stage(mark), columns)
         batch = StagedBatch(mark, stage)
+        with self._lock:
+            self._staged[table] = batch
         try:
             with self._session(table, "the staging of a batch") as session:
-                session.run(self._service.create_stage(stage))
-                with self._lock:
-                    self._staged[table] = batch
-                loaded = session.load(stage, files, stage.relation.name)
+                load_stage(self._service, session, stage, files, table)
         finally:
             self._carrier.forget(files)
-        if loaded != files.rows:
-            raise LOAD_SHORT(carried=files.rows, table=table, loaded=loaded)
         return batch
 
     def _carried(self, frame: Frame, plan: MergePlan, columns: tuple[StageColumn, ...]) -> CarriedFiles:
@@ -369,10 +361,7 @@ class StagedTarget(Generic[Frame]):
             for relation in (place.table, place.view):
                 if self._service.made(session, relation) is not None:
                     raise NAME_TAKEN(place=path(relation))
-            for schema in dict.fromkeys((place.table.schema, place.view.schema)):
-                finds = self._service if isinstance(self._service, FindsSchemas) else None
-                if finds is None or not finds.has_schema(session, schema):
-                    session.run(f"CREATE SCHEMA IF NOT EXISTS {self._dialect.quoted(schema)}")
+            make_schemas(self._service, session, (place.table.schema, place.view.schema))
             session.run(first_state(fresh, path(place.state), self._dialect))
             left = self._read(session, table) or fresh
         if left.made is not None:  # somebody has dropped the table

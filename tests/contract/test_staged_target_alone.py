@@ -306,14 +306,10 @@ def test_a_column_that_cannot_be_dropped_is_emptied(tmp_path: Path) -> None:
     assert world.sql(f'SELECT label, "label__9" AS new FROM {STORAGE}') == [{"label": None, "new": 7}]
 
 
-def test_a_schema_that_is_there_is_not_made(tmp_path: Path) -> None:
-    class Service(DuckService):
-        def has_schema(self, _: object, name: str) -> bool:
-            return name == "wrackline"
-
-    world = DuckWorld(tmp_path, service=Service)
+def test_a_schema_that_is_there_is_not_made(world: DuckWorld) -> None:
     world.sql("CREATE SCHEMA wrackline")
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    world.target.letters.keep(TABLE.id, [letter(1)])
     made = [text for text in world.trap.texts if text.startswith("CREATE SCHEMA")]
     assert made == ['CREATE SCHEMA IF NOT EXISTS "public"']
 
@@ -334,6 +330,9 @@ def test_a_load_that_lost_rows_is_not_merged(tmp_path: Path) -> None:
     with pytest.raises(Transient, match=r"staged\.load_short.*2 rows.*loaded 1"):
         put(world, plan_for(world, 1), change("c", A, 1, "x"), change("c", B, 2, "y"))
     assert labels(world) == {}
+    with pytest.raises(Transient, match=r"staged\.load_short"):
+        world.target.letters.keep(TABLE.id, [letter(1)])
+    assert list(world.target.letters.kept(TABLE.id)) == []
 
 
 def test_no_file_is_left_of_what_could_not_be_loaded(world: DuckWorld, tmp_path: Path) -> None:

@@ -177,6 +177,10 @@ class DuckService:
     def _pass_on(self, text: str) -> str:
         return self.reach(text)
 
+    def has_schema(self, session: StagedSession, name: str) -> bool:
+        where = f"database_name = '{self._name}' AND schema_name = {self.dialect.literal(name)}"
+        return bool(session.rows(f"SELECT 1 FROM duckdb_schemas() WHERE {where}"))
+
     def state_row(self, session: StagedSession, table: StagedRelation) -> tuple[Any, ...] | None:
         if self.made(session, table) is None:
             return None

@@ -49,7 +49,7 @@ class BigQueryService:
         return BigQuerySession(self.client, self._jobs)
 
     def has_schema(self, session: StagedSession, name: str) -> bool:
-        """Ask for the dataset, because CREATE SCHEMA wants a right in the project even where one is there."""
+        """Ask for the dataset."""
         del session
         try:
             self.client.get_dataset(name, retry=RETRY, timeout=CALL_S)

@@ -37,6 +37,10 @@ class RedshiftService:
         """Connect."""
         return RedshiftSession(self._connect, self._role)
 
+    def has_schema(self, session: StagedSession, name: str) -> bool:
+        """Ask the catalogue."""
+        return bool(session.rows(f"SELECT 1 FROM pg_namespace WHERE nspname = {literal(name)}"))  # noqa: S608 - the name is a literal
+
     def state_row(self, session: StagedSession, table: StagedRelation) -> tuple[Any, ...] | None:
         """Read the row, if the table is there."""
         if self.made(session, table) is None:

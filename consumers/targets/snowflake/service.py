@@ -45,6 +45,10 @@ class SnowflakeService:
         """Connect."""
         return SnowflakeSession(self._connect)
 
+    def has_schema(self, session: StagedSession, name: str) -> bool:
+        """Ask for schemas whose names begin so."""
+        return any(row[1] == name for row in session.rows(f"SHOW TERSE SCHEMAS STARTS WITH {literal(name)}"))
+
     def state_row(self, session: StagedSession, table: StagedRelation) -> tuple[Any, ...] | None:
         """Read the row; an error says that there is no table."""
         try:
