@@ -3,8 +3,8 @@
 In: a session, and what the settings say.  Out: findings, each with the statement that repairs.  All of it is
 asked by SHOW, for which no warehouse has to run, so a check wakes none and costs nothing.
 
-A right counts where the role has it, owns the object, or has been granted a role that does.  Where a role's
-grants can't be seen, nothing is said to be missing.
+A right counts where the role has it, owns the object, or has been granted a role that does, as each has been
+granted PUBLIC.  Where not all grants can be seen, nothing is said to be missing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -133,17 +133,21 @@ class Grants:
         self.roles: set[str] = set()
         self.whole = True
         self._held: set[tuple[str, str, str]] = set()
-        waits = [role]
-        while waits and len(self.roles) < _MOST_ROLES:
+        waits = ["PUBLIC", role]
+        while waits:
             one = waits.pop()
             if one in self.roles:
                 continue
+            if len(self.roles) == _MOST_ROLES:
+                self.whole = False
+                return
             self.roles.add(one)
             for row in self._of(session, one):
                 right, kind, name = (str(row[part]).upper() for part in ("privilege", "granted_on", "name"))
                 self._held.add((right, kind, name.replace('"', "")))
                 if kind == "ROLE":
                     waits.append(name.replace('"', ""))
+                self.whole = self.whole and kind != "DATABASE_ROLE"
 
     def lacks(self, kind: str, name: str, rights: Sequence[str]) -> list[str]:
         """Return those of the rights that are missing; none, if not all can be seen."""
@@ -171,14 +175,14 @@ def find_problems(
         yield NO_DATABASE(role=role, database=database)
         return
     grants = Grants(session, role)
-    if grants.lacks("DATABASE", database, ("CREATE SCHEMA",)):
-        yield NO_SCHEMAS(role=role, database=database)
     wanted: dict[str, dict[str, None]] = {}
     for place in places:
         wanted.setdefault(place.table.schema, {}).update(dict.fromkeys(_STORAGE))
         wanted.setdefault(place.view.schema, {}).update(dict.fromkeys(_VIEWS))
     storage = {place.table.schema for place in places}
     there = {row["name"]: row for row in session.named_rows(f"SHOW SCHEMAS IN DATABASE {quoted(database)}")}
+    if not wanted.keys() <= there.keys() and grants.lacks("DATABASE", database, ("CREATE SCHEMA",)):
+        yield NO_SCHEMAS(role=role, database=database)
     for name, rights in wanted.items():
         if name not in there:
             continue  # it is made with the first table

@@ -43,7 +43,8 @@ class Account:
                 right("CREATE SCHEMA", "DATABASE", "SHOP"),
                 right("OWNERSHIP", "SCHEMA", "SHOP.WRACKLINE"),
                 right("OWNERSHIP", "SCHEMA", 'SHOP."PUBLIC"'),
-            ]
+            ],
+            "PUBLIC": [],
         }
 
     def rows(self, text: str) -> list[tuple[Any, ...]]:
@@ -79,11 +80,12 @@ def found(account: Account, facts: SnowflakeFacts = FACTS) -> dict[str, Finding]
     return {one.id: one for one in find_problems(account, facts, [PLACE])}
 
 
-def test_a_good_account_has_no_findings_and_the_check_asks_six_things(account: Account) -> None:
+def test_a_good_account_has_no_findings_and_the_check_asks_seven_things(account: Account) -> None:
     assert found(account) == {}
     assert [text.split()[1] for text in account.texts] == [
         "WAREHOUSES",
         "DATABASES",
+        "GRANTS",
         "GRANTS",
         "SCHEMAS",
         "OBJECTS",
@@ -141,10 +143,7 @@ def test_a_database_that_is_not_there_ends_the_check(account: Account) -> None:
 
 def test_missing_rights_are_named_with_their_grants(account: Account) -> None:
     account.grants["LOADER"] = [right("CREATE TABLE", "SCHEMA", "SHOP.WRACKLINE")]
-    one = found(account)
-    assert (
-        one["snowflake.no_schema_right"].suggestion == "GRANT CREATE SCHEMA ON DATABASE SHOP TO ROLE LOADER"
-    )
+    assert set(found(account)) == {"snowflake.schema_right"}
     said = [
         finding.suggestion
         for finding in find_problems(account, FACTS, [PLACE])
@@ -163,6 +162,31 @@ def test_a_right_of_a_role_that_the_role_was_granted_counts(account: Account) ->
     assert found(account) == {}
     del account.grants["TEAM"]
     assert found(account) == {}, "what can't be seen is not said to be missing"
+
+
+def test_who_may_make_no_schema_needs_none_that_is_there(account: Account) -> None:
+    del account.grants["LOADER"][0]
+    assert found(account) == {}
+    account.schemas = account.schemas[:1]
+    one = found(account)["snowflake.no_schema_right"]
+    assert one.suggestion == "GRANT CREATE SCHEMA ON DATABASE SHOP TO ROLE LOADER"
+
+
+def test_what_everybody_may_is_not_missing(account: Account) -> None:
+    account.grants["PUBLIC"] = account.grants["LOADER"]
+    account.grants["LOADER"] = []
+    assert found(account) == {}
+
+
+def test_rights_that_come_by_a_database_role_are_not_seen(account: Account) -> None:
+    account.grants["LOADER"] = [right("USAGE", "DATABASE_ROLE", "SHOP.WRITERS")]
+    assert found(account) == {}
+
+
+def test_of_very_many_roles_nothing_is_said_to_be_missing(account: Account) -> None:
+    account.grants["LOADER"] = [right("USAGE", "ROLE", f"TEAM_{number}") for number in range(60)]
+    account.grants |= {f"TEAM_{number}": [] for number in range(60)}
+    assert found(account) == {}
 
 
 def test_a_table_that_another_role_made(account: Account) -> None:
