@@ -6,7 +6,6 @@ insert it; it is read once.
 """
 
 from base64 import b64decode, b64encode
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import groupby
@@ -32,6 +31,7 @@ Lend = Callable[[TableId, str], AbstractContextManager[StagedSession]]  # a tabl
 
 PIECE: Final = 45_000  # bytes of a key or a value in one row: 60,000 as base64, where a text has 65,535
 _PAGE: Final = 100
+_DELETES: Final = 5_000  # letters of one statement
 _SPOT: Final = ("topic", "part", "place")
 _COLUMNS: Final = (
     StageColumn("storage", Primitive.TEXT),
@@ -82,18 +82,13 @@ class StagedLetters(Generic[Frame]):
             yield _letter(list(rows))
 
     def remove(self, table: TableId, spots: Collection[RecordPosition]) -> None:
-        """Delete in one statement."""
-        offsets: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
-        for topic, partition, offset in spots:
-            offsets[topic, partition].append(offset)
-        which = " OR ".join(
-            f"(topic = {self._dialect.literal(topic)} AND part = {partition}"
-            f" AND place IN ({', '.join(map(str, sorted(found)))}))"
-            for (topic, partition), found in offsets.items()
-        )
+        """Delete these, some in a statement."""
+        ordered = sorted(spots)
         with self._lend(table, "the removal of dead letters") as session:
-            if which and self._is_there(session):
-                session.run(f"DELETE FROM {self._box} WHERE {self._own(table)} AND ({which})")  # noqa: S608
+            if ordered and self._is_there(session):
+                for start in range(0, len(ordered), _DELETES):
+                    which = self._named(ordered[start : start + _DELETES])
+                    session.run(f"DELETE FROM {self._box} WHERE {self._own(table)} AND ({which})")  # noqa: S608
 
     def forget(self, session: StagedSession, table: TableId) -> None:
         """Delete all letters of a table."""
@@ -133,6 +128,14 @@ class StagedLetters(Generic[Frame]):
     def _rows(self, table: TableId, text: str) -> list[_Row]:
         with self._lend(table, "a look at the dead letters") as session:
             return session.rows(text) if self._is_there(session) else []
+
+    def _named(self, spots: Sequence[RecordPosition]) -> str:
+        """Write a condition for letters that are in the order of their spots."""
+        return " OR ".join(
+            f"(topic = {self._dialect.literal(topic)} AND part = {partition}"
+            f" AND place IN ({', '.join(str(spot.offset) for spot in some)}))"
+            for (topic, partition), some in groupby(spots, lambda spot: spot[:2])
+        )
 
     def _own(self, table: TableId) -> str:
         return f"storage = {self._dialect.literal(self._layout.place(table).table.name)}"

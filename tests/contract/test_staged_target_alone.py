@@ -370,6 +370,16 @@ def test_letters_of_any_size_are_kept_whole(world: DuckWorld) -> None:
     assert longest == [{"n": 60_000}]
 
 
+def test_very_many_letters_are_removed_in_parts(world: DuckWorld) -> None:
+    """A statement has a longest text, and a list in it a greatest length."""
+    kept = [letter(at) for at in (0, 24_999, 25_000)]
+    world.target.letters.keep(TABLE.id, kept)
+    world.trap.texts.clear()
+    world.target.letters.remove(TABLE.id, [letter(at).spot for at in range(25_000)])
+    assert list(world.target.letters.kept(TABLE.id)) == kept[2:]
+    assert max(map(len, world.trap.texts)) < 100_000
+
+
 def test_a_letter_that_two_kept_at_once_is_read_once(world: DuckWorld) -> None:
     many = [letter(at, value=b"v" * (PIECE + 1)) for at in range(80)]
     world.target.letters.keep(TABLE.id, many)
