@@ -157,7 +157,7 @@ class StagedService(Protocol):
 
 @runtime_checkable
 class KeepsColumns(Protocol):
-    """A service that drops no column by which a table is cut or sorted."""
+    """A service that drops no column by which a table is cut, distributed or sorted."""
 
     def kept_columns(self, session: StagedSession, table: StagedRelation) -> Collection[str]:
         """Name the table's columns that can't be dropped."""

@@ -16,6 +16,7 @@ from tests.fakes.duck_world import DuckWorld
 from tests.fixtures.tiers import alternatives
 from wrackline.consumers.contract.plan import Applied, KeyColumnRange, MergePlan
 from wrackline.consumers.contract.target import Target, UpkeepRemoval
+from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.letters import PIECE
 from wrackline.consumers.staged.service import CarriedFiles, StageTable
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
@@ -286,12 +287,13 @@ def test_a_stage_that_nobody_merged_goes(world: DuckWorld) -> None:
     assert stages() == 1, "what is no stage of this table stays"
 
 
-def test_a_column_that_cannot_be_dropped_is_emptied(tmp_path: Path) -> None:
+@pytest.mark.parametrize("dialect", [DIALECT, IN_PARTS], ids=["merge", "parts"])
+def test_a_column_that_cannot_be_dropped_is_emptied(tmp_path: Path, dialect: StagedDialect) -> None:
     class Service(DuckService):
         def kept_columns(self, *_: object) -> frozenset[str]:
             return frozenset({"label", "other"})
 
-    world = DuckWorld(tmp_path, service=Service)
+    world = DuckWorld(tmp_path, dialect, service=Service)
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     without = replace(TABLE, columns=COLUMNS[:2])
     alter(world, plan_for(world, 2, table=without), TABLE)

@@ -4,7 +4,7 @@ A table is distinguished from a later one of its name by its oid.  A view that g
 view, so what its readers may do is written down and given again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from wrackline.consumers.staged.dialect import StagedDialect
@@ -75,6 +75,15 @@ class RedshiftService:
             " AND c.relcreationtime < GETDATE() - INTERVAL '1 day'"
         )
         return [str(found) for (found,) in rows]
+
+    def kept_columns(self, session: StagedSession, table: StagedRelation) -> Collection[str]:
+        """Name those by which the table is distributed or sorted; Redshift itself chooses a sort key."""
+        schema, name = map(literal, table)
+        rows = session.rows(
+            "SELECT column_name FROM svv_redshift_columns WHERE database_name = current_database()"  # noqa: S608 - names are literals
+            f" AND schema_name = {schema} AND table_name = {name} AND (distkey OR sortkey <> 0)"
+        )
+        return {str(column) for (column,) in rows}
 
     def grants(self, session: StagedSession, view: StagedRelation) -> Sequence[str]:
         """Write what readers of a view may do."""

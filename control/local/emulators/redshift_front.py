@@ -67,6 +67,9 @@ CREATE TABLE redshift.sys_load_error_detail (
     session_id int, start_time timestamp, error_code int, column_name char(127));
 CREATE TABLE redshift.svv_table_info (
     "schema" varchar, "table" varchar, tbl_rows numeric(38, 0), estimated_visible_rows numeric(38, 0));
+CREATE TABLE redshift.svv_redshift_columns (
+    database_name varchar, schema_name varchar, table_name varchar, column_name varchar,
+    distkey boolean, sortkey int);
 CREATE TABLE redshift.refused_roles (arn varchar);
 CREATE FUNCTION redshift.has_assumerole_privilege(asked varchar, command varchar) RETURNS boolean
     LANGUAGE sql AS $$ SELECT asked NOT IN (SELECT arn FROM redshift.refused_roles) $$;

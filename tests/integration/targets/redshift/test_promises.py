@@ -145,6 +145,17 @@ def test_a_change_of_shape_is_one_commit_and_readers_keep_their_rights(world: Re
         world.sql('DROP ROLE "Reader"')
 
 
+def test_a_column_that_redshift_sorts_by_is_emptied(world: RedshiftWorld) -> None:
+    """It refuses to drop such a column, and chooses by itself what a table is sorted by."""
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    place = world.layout.place(TABLE.id).table
+    values = f"current_database(), '{place.schema}', '{place.name}', 'label', FALSE, 1"
+    world.sql(f"INSERT INTO redshift.svv_redshift_columns SELECT {values}")
+    alter(world, plan_for(world, 2, table=replace(TABLE, columns=COLUMNS[:2])), TABLE)
+    assert world.sql(f'SELECT label FROM "{place.schema}"."{place.name}"') == [{"label": None}]
+    assert [set(row) for row in world.seen(TABLE.id)] == [{column.name for column in COLUMNS[:2]}]
+
+
 def test_a_lost_connection_is_tried_again(world: RedshiftWorld) -> None:
     plan = plan_for(world, 1)
     put(world, plan, change("c", A, 1, "x"))
