@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from wrackline.consumers.contract.direct import DirectChanges
@@ -33,6 +34,7 @@ LOAD_SHORT = define(
 )
 
 _MOST_IDLE: Final = 8  # sessions kept; more than tables are merged at once
+_IDLE_S: Final = 600.0  # how long; a service ends a session that nobody uses for hours
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,14 +211,19 @@ class StagedSessions:
 
     def __init__(self, open_session: Callable[[], StagedSession]) -> None:
         self._open, self._lock = open_session, threading.Lock()
-        self._idle: list[StagedSession] = []
+        self._idle: list[tuple[StagedSession, float]] = []  # the one that came back last is the last
         self._closed = False
 
     @contextmanager
     def lend(self) -> Iterator[StagedSession]:
         """Lend one; it is not used again after an error."""
+        old = monotonic() - _IDLE_S
         with self._lock:
-            session = self._idle.pop() if self._idle else None
+            ended = [one for one, since in self._idle if since < old]
+            del self._idle[: len(ended)]
+            session = self._idle.pop()[0] if self._idle else None
+        for one in ended:
+            one.close()
         session = session or self._open()
         try:
             yield session
@@ -226,7 +233,7 @@ class StagedSessions:
         with self._lock:
             keeps = not self._closed and len(self._idle) < _MOST_IDLE
             if keeps:
-                self._idle.append(session)
+                self._idle.append((session, monotonic()))
         if not keeps:
             session.close()
 
@@ -235,5 +242,5 @@ class StagedSessions:
         with self._lock:
             self._closed = True
             ended, self._idle = self._idle, []
-        for session in ended:
+        for session, _ in ended:
             session.close()
