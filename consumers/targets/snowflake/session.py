@@ -80,8 +80,9 @@ class SnowflakeSession:
 
 
 def put_text(file: Path, folder: str) -> str:
-    """Write the upload of a file; Parquet is compressed already."""
-    return f"PUT {literal(file.as_uri())} {folder} AUTO_COMPRESS = FALSE SOURCE_COMPRESSION = NONE"
+    """Write the upload of a file, whose name the driver takes as it stands; Parquet is compressed already."""
+    address = literal(f"file://{file.as_posix()}")
+    return f"PUT {address} {folder} AUTO_COMPRESS = FALSE SOURCE_COMPRESSION = NONE"
 
 
 def copy_text(table: str, folder: str) -> str:

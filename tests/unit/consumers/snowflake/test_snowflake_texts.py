@@ -62,6 +62,10 @@ def test_a_text_is_snowflakes(text: str) -> None:
     assert not isinstance(parse_one(text, read="snowflake"), Command), "the parser gave up"
 
 
+def test_a_file_is_named_as_its_folder_is_called() -> None:
+    assert put_text(Path("/a b/x%20é.parquet"), "@f").startswith("PUT 'file:///a b/x%20é.parquet' @f ")
+
+
 def test_a_literal_is_read_as_it_was() -> None:
     for text in ("it's", "a\\b", "\\'", "é\n"):
         assert parse_one(literal(text), read="snowflake").name == text
