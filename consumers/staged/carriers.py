@@ -10,6 +10,7 @@ So what the driver holds has a bound, however large a first load is.  No Python 
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
@@ -58,18 +59,15 @@ class DriverCarrier:
 
     def carry(self, frame: DataFrame, plan: MergePlan, columns: Sequence[StageColumn]) -> CarriedFiles:
         """Write a frame in the way that its size and its session ask for."""
-        records, folder = most_records(plan), self._new_folder()
-        try:
+        records = most_records(plan)
+        with _new_folder() as folder:
             if records <= self._at_once:
                 self._write(primitives(frame, plan, columns).toArrow(), folder)
             elif shares_disk(frame.sparkSession):
                 self._write_by_spark(primitives(frame, plan, columns), folder, records)
             else:
                 self._write_ranges(frame, plan, columns, folder)
-        except BaseException:
-            shutil.rmtree(folder)
-            raise
-        return _files(folder)
+            return _files(folder)
 
     def carry_changes(
         self, changes: DirectChanges, plan: MergePlan, columns: Sequence[StageColumn]
@@ -79,24 +77,21 @@ class DriverCarrier:
         limited = [one for one in columns if one.limit is not None]
         if plain is None or not all(is_held(plain[one.name], one.limit or Limit()) for one in limited):
             return None
-        folder = self._new_folder()
-        self._write(pa.table([plain[one.name] for one in columns], [one.name for one in columns]), folder)
-        return _files(folder)
+        with _new_folder() as folder:
+            self._write(pa.table([plain[one.name] for one in columns], [one.name for one in columns]), folder)
+            return _files(folder)
 
     def carry_rows(self, rows: Sequence[Sequence[object]], columns: Sequence[StageColumn]) -> CarriedFiles:
         """Write a few rows of our own."""
         arrays = [pa.array([row[at] for row in rows], _ARROW[one.of]) for at, one in enumerate(columns)]
-        folder = self._new_folder()
-        self._write(pa.table(arrays, [one.name for one in columns]), folder)
-        return _files(folder)
+        with _new_folder() as folder:
+            self._write(pa.table(arrays, [one.name for one in columns]), folder)
+            return _files(folder)
 
     def forget(self, files: CarriedFiles) -> None:
         """Remove the files with their folder."""
         for folder in {Path(address).parent for address in files.addresses}:
             shutil.rmtree(folder)
-
-    def _new_folder(self) -> Path:
-        return Path(mkdtemp(prefix="wrackline-batch-"))
 
     def _write(self, table: pa.Table, folder: Path) -> None:
         pq.write_table(table, folder / f"{uuid4().hex}.parquet")
@@ -118,6 +113,17 @@ class DriverCarrier:
             if some.num_rows != rows:
                 raise FRAME_MOVED(table=plan.table.id, counted=rows, collected=some.num_rows)
             self._write(some, folder)
+
+
+@contextmanager
+def _new_folder() -> Iterator[Path]:
+    """Make a folder, which goes with what is in it if it can't be filled."""
+    folder = Path(mkdtemp(prefix="wrackline-batch-"))
+    try:
+        yield folder
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
 
 
 def most_records(plan: MergePlan) -> int:

@@ -1,0 +1,42 @@
+"""What is left on this machine of files that could not be written."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.direct_changes import direct_changes
+from wrackline.consumers.contract.plan import Applied, MergePlan, plan_merge
+from wrackline.consumers.staged import carriers
+from wrackline.consumers.staged.carriers import DriverCarrier
+from wrackline.consumers.staged.dialect import Primitive
+from wrackline.consumers.staged.merge import StageColumn, staged_columns
+from wrackline.consumers.targets.bigquery.dialect import DIALECT
+from wrackline.testing.targets.merge_model import latest
+from wrackline.testing.targets.target_suite import HERE, TABLE, A, change
+
+
+def carry_rows(carrier: DriverCarrier) -> None:
+    carrier.carry_rows([["a row's value"]], [StageColumn("value_part", Primitive.TEXT)])
+
+
+def carry_changes(carrier: DriverCarrier) -> None:
+    plan: MergePlan = plan_merge(TABLE, DIALECT.identifiers, Applied({HERE: 1}))
+    changes = direct_changes(latest([change("c", A, 1, "x")], plan.floor), plan)
+    carrier.carry_changes(changes, plan, staged_columns(plan, DIALECT))
+
+
+@pytest.mark.parametrize("carry", [carry_rows, carry_changes])
+def test_nothing_is_left_of_a_file_for_which_there_is_no_room(
+    carry: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(_: object, file: Path) -> None:
+        file.write_bytes(b"a part of it")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(carriers.pq, "write_table", half)
+    assert callable(carry)
+    with pytest.raises(OSError, match="No space"):
+        carry(DriverCarrier())
+    assert list(tmp_path.iterdir()) == []
