@@ -50,12 +50,6 @@ class BigQueryReader(EmulatedReader):
         dataset = DatasetReference(_PROJECT, self._layout.place(table).view.schema)
         return text_table(*self._ask(text, QueryJobConfig(default_dataset=dataset)))
 
-    def close(self) -> None:
-        """End both."""
-        if self._target is not None:
-            self._user.close()  # type: ignore[no-untyped-call]
-        super().close()
-
     def _ask(self, text: str, config: QueryJobConfig | None = None) -> tuple[list[str], list[Sequence[Any]]]:
         client: Client = self._user
         found = client.query(text, job_config=config).result()

@@ -56,12 +56,6 @@ class RedshiftReader(EmulatedReader):
         self._user.cursor().execute(f"SET search_path TO {schema}")
         return text_table(*self._ask(text))
 
-    def close(self) -> None:
-        """End both."""
-        if self._target is not None:
-            self._user.close()
-        super().close()
-
     def _ask(self, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         cursor = self._user.cursor()
         cursor.execute(text)

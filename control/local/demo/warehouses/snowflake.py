@@ -50,12 +50,6 @@ class SnowflakeReader(EmulatedReader):
         self._ask(f"USE SCHEMA {DIALECT.quoted(self._layout.place(table).view.schema)}")
         return text_table(*self._ask(text))
 
-    def close(self) -> None:
-        """End both."""
-        if self._target is not None:
-            self._user.close()
-        super().close()
-
     def _ask(self, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         cursor = self._user.cursor()
         cursor.execute(text)

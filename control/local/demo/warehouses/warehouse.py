@@ -99,6 +99,7 @@ class EmulatedReader(ABC):
     """A reader of a service's emulator: progress by our own target, rows by the service's own driver."""
 
     _target: Any = None  # of the kind that the folder opens
+    _user: Any = None  # the service's own driver
 
     def begin(self, values: Values) -> None:
         """Connect, as the pipeline does."""
@@ -119,6 +120,7 @@ class EmulatedReader(ABC):
         return self._target.count(table)
 
     def close(self) -> None:
-        """End the target's sessions."""
-        if self._target is not None:
-            self._target.close()
+        """End both."""
+        for one in (self._user, self._target):
+            if one is not None:
+                one.close()
