@@ -46,7 +46,7 @@ _S3A = {
 def place_settings(group: str, most_bytes: int, *, locks: bool = True) -> tuple[Setting, ...]:
     """Declare them for the settings page's group; a name of the target has so many bytes at most.
 
-    A target without locks has no time to wait for one.
+    A target without locks, or without a limit for them alone, has no time to wait for one.
     """
     places = (
         Setting(

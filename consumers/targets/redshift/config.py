@@ -16,8 +16,6 @@ BY_PASSWORD, BY_IAM = "password", "iam"
 AUTO, BY_SPARK, BY_DRIVER = "auto", "spark", "driver"
 SMALL: Final = 50_000  # records of a batch up to which the driver writes its file, where that is chosen
 
-_UNHEEDED = "target.lock.timeout.ms"  # the server has no limit for locks alone
-
 SETTINGS = Declared(
     settings=(
         Setting(
@@ -116,7 +114,7 @@ SETTINGS = Declared(
                 "default, or arn:aws:iam::<account>:role/<name>; several, if one assumes the next",
             ),
         ),
-        *(one for one in place_settings(GROUP, NAME_BYTES) if one.name != _UNHEEDED),
+        *place_settings(GROUP, NAME_BYTES, locks=False),
         Setting(
             "target.statement.timeout.ms",
             SettingKind.INT,
