@@ -8,9 +8,10 @@ A letter is known by the position of its record, so the same record is never kep
 the record's own bytes: a box is as secret as the tables beside it, and no error or log line shows any of it.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.tables.table import TableId
@@ -88,3 +89,31 @@ def blocks(letters: Iterable[DeadLetter]) -> Iterator[list[DeadLetter]]:
         size += letter.bytes
     if block:
         yield block
+
+
+def letter_pieces(letter: DeadLetter, most: int) -> Iterator[tuple[Any, ...]]:
+    """Cut a letter into rows with so many bytes of a key or a value, as base64.
+
+    topic, partition, offset, piece, code, reason, kept_ms, key, value; of the first piece alone it is asked
+    whether a key or a value is there.
+    """
+    longest = max(len(letter.key or b""), len(letter.value or b""), 1)
+    for piece, start in enumerate(range(0, longest, most)):
+        parts = (_part(whole, start, most) for whole in (letter.key, letter.value))
+        yield (*letter.spot, piece, letter.code, letter.reason, letter.kept_ms, *parts)
+
+
+def _part(whole: bytes | None, start: int, most: int) -> str | None:
+    if whole is None or (start and start >= len(whole)):
+        return None
+    return b64encode(whole[start : start + most]).decode()
+
+
+def join_pieces(rows: Sequence[Sequence[Any]]) -> DeadLetter:
+    """Put a letter together again."""
+    *spot, _, code, reason, kept_ms, _, _ = rows[0]
+    key, value = (
+        None if rows[0][at] is None else b"".join(b64decode(row[at]) for row in rows if row[at] is not None)
+        for at in (7, 8)
+    )
+    return DeadLetter(RecordPosition(*spot), code, reason, key, value, kept_ms)

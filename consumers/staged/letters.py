@@ -5,13 +5,18 @@ and its record's position.  Bytes travel as base64.  Two consumers that keep the
 insert it; it is read once.
 """
 
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import groupby
 from typing import Any, Final, Generic, TypeVar
 
-from wrackline.consumers.contract.letters import DeadLetter, RecordPosition, blocks
+from wrackline.consumers.contract.letters import (
+    DeadLetter,
+    RecordPosition,
+    blocks,
+    join_pieces,
+    letter_pieces,
+)
 from wrackline.consumers.staged.dialect import Primitive
 from wrackline.consumers.staged.merge import StageColumn
 from wrackline.consumers.staged.places import StagedLayout, new_mark
@@ -62,7 +67,7 @@ class StagedLetters(Generic[Frame]):
         """Insert the letters that are not there, block by block."""
         storage = self._layout.place(table).table.name
         for block in blocks(letters):
-            rows = [(storage, *row) for letter in block for row in _pieces(letter)]
+            rows = [(storage, *row) for letter in block for row in letter_pieces(letter, PIECE)]
             files = self._carrier.carry_rows(rows, _COLUMNS)
             try:
                 with self._lend(table, "the keeping of dead letters") as session:
@@ -79,7 +84,7 @@ class StagedLetters(Generic[Frame]):
     def kept(self, table: TableId) -> Iterator[DeadLetter]:
         """Read them page by page."""
         for _, rows in groupby(self._all(table), lambda row: row[:3]):
-            yield _letter(list(rows))
+            yield join_pieces(list(rows))
 
     def remove(self, table: TableId, spots: Collection[RecordPosition]) -> None:
         """Delete these, some in a statement."""
@@ -142,30 +147,6 @@ class StagedLetters(Generic[Frame]):
 
     def _is_there(self, session: StagedSession) -> bool:
         return self._service.made(session, self._layout.letters) is not None
-
-
-def _pieces(letter: DeadLetter) -> Iterator[_Row]:
-    """Cut a letter; of the first piece alone it is asked whether a key or a value is there."""
-    longest = max(len(letter.key or b""), len(letter.value or b""), 1)
-    for piece, start in enumerate(range(0, longest, PIECE)):
-        parts = (_part(whole, start) for whole in (letter.key, letter.value))
-        yield (*letter.spot, piece, letter.code, letter.reason, letter.kept_ms, *parts)
-
-
-def _part(whole: bytes | None, start: int) -> str | None:
-    if whole is None or (start and start >= len(whole)):
-        return None
-    return b64encode(whole[start : start + PIECE]).decode()
-
-
-def _letter(rows: Sequence[_Row]) -> DeadLetter:
-    """Put a letter together again."""
-    *spot, _, code, reason, kept_ms, _, _ = rows[0]
-    key, value = (
-        None if rows[0][at] is None else b"".join(b64decode(row[at]) for row in rows if row[at] is not None)
-        for at in (7, 8)
-    )
-    return DeadLetter(RecordPosition(*spot), code, reason, key, value, kept_ms)
 
 
 def _behind(last: _Row, literal: Callable[[str], str]) -> str:

@@ -4,7 +4,6 @@ In: letters, and a session.  Out: a `LetterBox`.  A letter is known by its table
 position, which is the key of its rows, so two consumers that keep the same letter keep one.
 """
 
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
@@ -14,7 +13,13 @@ from typing import Any, Final
 from google.cloud.spanner_v1 import KeyRange, KeySet
 from google.cloud.spanner_v1.transaction import Transaction
 
-from wrackline.consumers.contract.letters import DeadLetter, RecordPosition, blocks
+from wrackline.consumers.contract.letters import (
+    DeadLetter,
+    RecordPosition,
+    blocks,
+    join_pieces,
+    letter_pieces,
+)
 from wrackline.consumers.staged.places import StagedLayout, StagedRelation
 from wrackline.consumers.targets.spanner.session import SpannerSession, full_name, rows_of
 from wrackline.consumers.targets.spanner.texts import LETTER_COLUMNS, LETTER_KEY, create_letters
@@ -53,7 +58,7 @@ class SpannerLetters:
     def kept(self, table: TableId) -> Iterator[DeadLetter]:
         """Read them page by page."""
         for _, rows in groupby(self._all(table, LETTER_COLUMNS, _PAGE), lambda row: row[:4]):
-            yield _letter(list(rows))
+            yield join_pieces([row[1:] for row in rows])
 
     def remove(self, table: TableId, spots: Collection[RecordPosition]) -> None:
         """Delete these, some at a time."""
@@ -73,7 +78,8 @@ class SpannerLetters:
         firsts = {(storage, *letter.spot, 0): letter for letter in block}
         keys = KeySet(keys=[list(key) for key in firsts])
         there = set(rows_of(work, self._box, LETTER_KEY, keys))
-        rows = [row for key, letter in firsts.items() if key not in there for row in _pieces(storage, letter)]
+        kept = (letter for key, letter in firsts.items() if key not in there)
+        rows = [(storage, *row) for letter in kept for row in letter_pieces(letter, PIECE)]
         if rows:
             work.insert(full_name(self._box), LETTER_COLUMNS, rows)
 
@@ -105,27 +111,3 @@ class SpannerLetters:
 def _within(*beginning: object) -> KeyRange:
     """Return the range of all keys that begin so."""
     return KeyRange(start_closed=list(beginning), end_closed=list(beginning))
-
-
-def _pieces(storage: str, letter: DeadLetter) -> Iterator[Row]:
-    """Cut a letter; of the first piece alone it is asked whether a key or a value is there."""
-    longest = max(len(letter.key or b""), len(letter.value or b""), 1)
-    for piece, start in enumerate(range(0, longest, PIECE)):
-        parts = (_part(whole, start) for whole in (letter.key, letter.value))
-        yield (storage, *letter.spot, piece, letter.code, letter.reason, letter.kept_ms, *parts)
-
-
-def _part(whole: bytes | None, start: int) -> str | None:
-    if whole is None or (start and start >= len(whole)):
-        return None
-    return b64encode(whole[start : start + PIECE]).decode()
-
-
-def _letter(rows: list[Row]) -> DeadLetter:
-    """Put a letter together again."""
-    _, *spot, _, code, reason, kept_ms, _, _ = rows[0]
-    key, value = (
-        None if rows[0][at] is None else b"".join(b64decode(row[at]) for row in rows if row[at] is not None)
-        for at in (8, 9)
-    )
-    return DeadLetter(RecordPosition(*spot), code, reason, key, value, kept_ms)
