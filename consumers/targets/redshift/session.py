@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import ceil
+from time import monotonic
 from typing import Any, Final
 
 from wrackline.consumers.staged.service import CarriedFiles, StageTable, commit_over
@@ -24,10 +26,7 @@ from wrackline.schemas.errors import WracklineError
 Connect = Callable[[], Any]  # the driver has its own types of a connection
 
 _MOST_STATEMENTS: Final = 500  # of one connection
-LOAD_ERRORS: Final = (
-    "SELECT error_code, column_name FROM sys_load_error_detail WHERE session_id = pg_backend_pid()"
-    " ORDER BY start_time DESC LIMIT 1"
-)
+_CLOCKS_S: Final = 60  # how much longer than our own count of a load is looked back
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +68,14 @@ class RedshiftSession:
     def load(self, stage: StageTable, files: CarriedFiles, name: str) -> int:
         """Copy what each manifest names; COPY reads columns by position, in the stage's order."""
         del name
-        table = DIALECT.path(stage.relation)
+        table, begun = DIALECT.path(stage.relation), monotonic()
         self._begin()
         self._send("BEGIN")
         for address in files.addresses:
             try:
                 self._send(copy_text(table, address, self._role))
             except Exception:
-                refusal = self._load_refusal(table)
+                refusal = self._load_refusal(table, ceil(monotonic() - begun) + _CLOCKS_S)
                 if refusal is None:
                     raise
                 raise refusal from None  # the driver's own error may show a value
@@ -89,14 +88,15 @@ class RedshiftSession:
         with suppress(Exception):  # it may be lost already, and the driver raises anything then
             self._connection.close()
 
-    def _load_refusal(self, table: str) -> WracklineError | None:
+    def _load_refusal(self, table: str, seconds: int) -> WracklineError | None:
         """Ask what COPY has written down of its files, without a word of what is in them; None: nothing.
 
-        No other COPY of this session has failed, because a session ends with its first error.
+        No other COPY of this session has failed, because a session ends with its first error; but an older
+        session may have had its number.
         """
         try:
             self._send("ROLLBACK")
-            found = self._send(LOAD_ERRORS).fetchall()
+            found = self._send(load_errors(seconds)).fetchall()
         except Exception:  # noqa: BLE001 - the connection is lost, and COPY's own error says it
             return None
         if not found:
@@ -115,6 +115,14 @@ class RedshiftSession:
         cursor = self._connection.cursor()
         cursor.execute(text)
         return cursor
+
+
+def load_errors(seconds: int) -> str:
+    """Ask for what COPY could not load in this session, since so many seconds."""
+    return (
+        "SELECT error_code, column_name FROM sys_load_error_detail WHERE session_id = pg_backend_pid()"  # noqa: S608 - a number
+        f" AND start_time > GETDATE() - INTERVAL '{seconds} seconds' ORDER BY start_time DESC LIMIT 1"
+    )
 
 
 def copy_text(table: str, address: str, role: CopyRole) -> str:

@@ -1,11 +1,16 @@
 """What COPY is given, and what a driver's error means, without a server."""
 
 import struct
+from typing import Any
 
 import pytest
 
+from wrackline.consumers.staged.dialect import Primitive
+from wrackline.consumers.staged.merge import StageColumn
+from wrackline.consumers.staged.places import StagedRelation
+from wrackline.consumers.staged.service import CarriedFiles, StageTable
 from wrackline.consumers.targets.redshift.refusals import connection_error, statement_error
-from wrackline.consumers.targets.redshift.session import CopyRole, copy_text
+from wrackline.consumers.targets.redshift.session import CopyRole, RedshiftSession, copy_text
 from wrackline.schemas.errors import OperatorNeeded, Transient
 
 ARN = "arn:aws:iam::123456789012:role/copies"
@@ -61,3 +66,32 @@ def test_a_log_in_that_is_refused_names_no_password() -> None:
         connection_error(ServerError("communication error"), port=5439, **where).code
         == "redshift.unreachable"
     )
+
+
+class RefusedCopy:
+    """A connection whose COPY fails, and a cursor of it."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def cursor(self) -> "RefusedCopy":
+        return self
+
+    def execute(self, text: str) -> None:
+        self.texts.append(text)
+        if text.startswith("COPY"):
+            raise ServerError({"C": "XX000", "M": "Internal error"})
+
+    def fetchall(self) -> list[Any]:
+        return []
+
+
+def test_what_another_session_of_its_number_could_not_load_is_not_asked_for() -> None:
+    """The server gives the number of a session again, and keeps what COPY refused for a week."""
+    connection = RefusedCopy()
+    session = RedshiftSession(lambda: connection, CopyRole(None))
+    stage = StageTable(StagedRelation("wl", "stage"), (StageColumn("k", Primitive.TEXT),))
+    with pytest.raises(ServerError):
+        session.load(stage, CarriedFiles(("s3a://b/k/files.manifest",), 1), "a name")
+    (asked,) = (text for text in connection.texts if "sys_load_error_detail" in text)
+    assert "AND start_time > GETDATE() - INTERVAL '61 seconds'" in asked

@@ -37,7 +37,7 @@ from wrackline.consumers.targets.redshift.dialect import (
     create_table,
     literal,
 )
-from wrackline.consumers.targets.redshift.session import LOAD_ERRORS, CopyRole, copy_text
+from wrackline.consumers.targets.redshift.session import CopyRole, copy_text, load_errors
 from wrackline.consumers.targets.redshift.types import TEXT_BYTES
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.tables import evolution
@@ -111,7 +111,7 @@ def texts() -> dict[str, str]:
         "the table": create_table(PLACE, shape),
         "a stage": create_stage(StageTable(STAGED, staged_columns(partial))),
         "the load of a stage": copy_text(STAGE, "s3a://shop-stage/batches/shop/0/files.manifest", ROLE),
-        "what a load refused": LOAD_ERRORS,
+        "what a load refused": load_errors(61),
         "state, created": first_state(state, STATE, DIALECT),
         "state, moved": state_move(state, after, STATE, DIALECT).text,
         "state, read": state_query(STATE),
