@@ -139,7 +139,7 @@ class S3Store:
             refusal = STORE_UNREACHABLE(doing=doing, bucket=self.bucket, folder=self.folder, why=why)
         else:
             return
-        raise refusal
+        raise refusal from None
 
 
 def open_store(settings: Values) -> S3Store:

@@ -1,5 +1,6 @@
 """Who writes a batch, and what is removed, without a store."""
 
+import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
 from tests.fakes.duck_world import ModelCarrier
 from wrackline.consumers.contract.plan import Applied, MergePlan, TopicPartition, plan_merge
@@ -159,3 +161,15 @@ def test_changes_in_arrow_are_uploaded_if_the_driver_can_write_them(
     assert list(tmp_path.iterdir()) == []
     other: Any = None
     assert carrier.carry_changes(other, plan_of(1), COLUMNS) is None
+
+
+def test_no_traceback_shows_the_stores_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        raise ClientError({"Error": {"Code": "AccessDenied", "Message": "for arn:aws:secret"}}, "PutObject")
+
+    objects = Objects()
+    monkeypatch.setattr(objects, "put_object", refuse)
+    (tmp_path / "a.parquet").write_bytes(b"rows")
+    with pytest.raises(OperatorNeeded, match=r"redshift\.store_refused.*AccessDenied") as found:
+        S3Store(objects, "b", "one").upload([tmp_path / "a.parquet"])
+    assert "secret" not in "".join(traceback.format_exception(found.value))
