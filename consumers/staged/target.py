@@ -176,7 +176,7 @@ class StagedTarget(Generic[Frame]):
             state = self._state(session, table)
             if state is None:
                 state = self._create(session, plan, place)
-            self._check_made(state, plan, place)
+            check_made(state, plan, self._dialect.path(place.table))
             self._finish(session, state, place)
 
     def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
@@ -325,9 +325,11 @@ class StagedTarget(Generic[Frame]):
         """Drop what was staged and not applied, and end every session."""
         with self._lock:
             tables = list(self._staged)
-        for table in tables:
-            self._forget_staged(table)
-        self._sessions.close()
+        try:
+            for table in tables:
+                self._forget_staged(table)
+        finally:
+            self._sessions.close()
 
     def _steps(
         self,
@@ -449,15 +451,6 @@ class StagedTarget(Generic[Frame]):
             raise PLACE_TAKEN(place=path(place.view), other=state.source, table=table)
         return state
 
-    def _check_made(self, state: StagedState, plan: MergePlan, place: StagedPlace) -> None:
-        table = self._dialect.path(place.table)
-        drop = f"DROP TABLE {table}"
-        made, wanted = state.shape.mode.value, plan.mode.value
-        if made != wanted:
-            raise OTHER_MODE(target=table, made=made, wanted=wanted, drop=drop, table=plan.table.id)
-        if state.shape.ours != plan.ours:
-            raise MADE_OTHERWISE(target=table, drop=drop, table=plan.table.id)
-
     def _forget_staged(self, table: TableId) -> None:
         with self._lock:
             staged = self._staged.pop(table, None)
@@ -479,3 +472,12 @@ class StagedTarget(Generic[Frame]):
             if refusal is not None:
                 raise refusal from None
             raise
+
+
+def check_made(state: StagedState, plan: MergePlan, target: str) -> None:
+    """Refuse a table that was made for another mode, or with other columns of ours."""
+    drop, made, wanted = f"DROP TABLE {target}", state.shape.mode.value, plan.mode.value
+    if made != wanted:
+        raise OTHER_MODE(target=target, made=made, wanted=wanted, drop=drop, table=plan.table.id)
+    if state.shape.ours != plan.ours:
+        raise MADE_OTHERWISE(target=target, drop=drop, table=plan.table.id)

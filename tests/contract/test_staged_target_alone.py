@@ -337,6 +337,19 @@ def test_a_load_that_lost_rows_is_not_merged(tmp_path: Path) -> None:
     assert list(world.target.letters.kept(TABLE.id)) == []
 
 
+def test_sessions_end_even_if_a_stage_cannot_be_dropped(world: DuckWorld) -> None:
+    plan = plan_for(world, 1)
+    put(world, plan, change("c", A, 1, "x"))
+    world.target.stage(world.frame([change("u", A, 2)], plan), plan)
+    ended: list[str] = []
+    sessions = world.target._sessions  # type: ignore[attr-defined]
+    sessions.close = lambda: ended.append("all")
+    world.service.reach = lambda text: text.replace("DROP TABLE", "DROP NOTHING")
+    with pytest.raises(OperatorNeeded, match=r"test\.duck_refused"):
+        world.target.close()
+    assert ended == ["all"]
+
+
 def test_no_file_is_left_of_what_could_not_be_loaded(world: DuckWorld, tmp_path: Path) -> None:
     plan = plan_for(world, 1)
     put(world, plan, change("c", A, 1, "x"))

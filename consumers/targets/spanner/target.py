@@ -23,7 +23,6 @@ import pyarrow.parquet as pq
 from wrackline.consumers.contract.direct import DirectChanges
 from wrackline.consumers.contract.identifiers import NAME_RESERVED
 from wrackline.consumers.contract.limits import find_breach
-from wrackline.consumers.contract.modes import MADE_OTHERWISE, OTHER_MODE
 from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
 from wrackline.consumers.contract.target import (
     VALUE_REFUSED,
@@ -47,6 +46,7 @@ from wrackline.consumers.staged.target import (
     TABLE_GONE,
     TRUST_S,
     TYPE_CHANGED,
+    check_made,
 )
 from wrackline.consumers.targets.spanner.check import find_problems
 from wrackline.consumers.targets.spanner.chunks import ChunkLimits, cut
@@ -139,7 +139,7 @@ class SpannerTarget(Generic[Frame]):
             state = self._state(table)
             if state is None:
                 state = self._create(plan, place)
-            _check_made(state, plan, place)
+            check_made(state, plan, path(place.table))
             self._finish(state, place)
 
     def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
@@ -259,9 +259,11 @@ class SpannerTarget(Generic[Frame]):
         """Remove what was staged and not applied, and end every session."""
         with self._lock:
             tables = list(self._staged)
-        for table in tables:
-            self._forget_staged(table)
-        self._session.close()
+        try:
+            for table in tables:
+                self._forget_staged(table)
+        finally:
+            self._session.close()
 
     def _hold(self, files: CarriedFiles, plan: MergePlan) -> SpannerBatch:
         batch = SpannerBatch(files)
@@ -380,16 +382,6 @@ def _staged_rows(files: CarriedFiles) -> Iterator[Mapping[str, Any]]:
         with pq.ParquetFile(address) as file:
             for batch in file.iter_batches(_READ_ROWS):
                 yield from batch.to_pylist()
-
-
-def _check_made(state: StagedState, plan: MergePlan, place: StagedPlace) -> None:
-    target = path(place.table)
-    drop = f"DROP TABLE {target}"
-    made, wanted = state.shape.mode.value, plan.mode.value
-    if made != wanted:
-        raise OTHER_MODE(target=target, made=made, wanted=wanted, drop=drop, table=plan.table.id)
-    if state.shape.ours != plan.ours:
-        raise MADE_OTHERWISE(target=target, drop=drop, table=plan.table.id)
 
 
 def _check_places(shape: StagedShape, plan: MergePlan) -> None:
