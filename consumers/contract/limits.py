@@ -3,18 +3,15 @@
 A limit is about the plain form of a value (spark/plain_values.py): bytes of a text or of bytes, days and
 microseconds since 1970.
 
-    exceeded(LIMITS, Kind.STRING, "…")    ->  why it can't be held, or None
-    breach_text("c3", LimitBreach.SIZE)   ->  what a query fails with that meets such a value
+    Limit(9).breach("…")                      ->  in which way it can't be held, or None
+    breach_text("c3", LimitBreach.SIZE)       ->  what a query fails with that meets such a value
     find_breach("… [what it failed with] …")  ->  ("c3", LimitBreach.SIZE)
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
-
-from wrackline.schemas.tables.types import Kind
 
 DAY_MICROS: Final = 86_400_000_000
 _MARK: Final = re.compile(r"wrackline holds no ([a-z]+) of (\w+)")
@@ -62,13 +59,6 @@ class Limit:
 
 
 TIME_OF_DAY: Final = Limit(least=0, greatest=DAY_MICROS - 1)  # 24:00 would silently be 00:00
-
-
-def exceeded(limits: Mapping[Kind, Limit], kind: Kind, value: object) -> str | None:
-    """Say why a plain value can't be held, without the value; None: it can."""
-    limit = limits.get(kind)
-    breach = None if limit is None else limit.breach(value)
-    return None if limit is None or breach is None else limit.words(breach)
 
 
 def breach_text(column: str, breach: LimitBreach) -> str:
