@@ -79,6 +79,11 @@ class AcceptingService:
         """Open one."""
         return AcceptingSession()
 
+    def has_schema(self, session: StagedSession, name: str) -> bool:
+        """Find none."""
+        del session, name
+        return False
+
     def state_row(self, session: StagedSession, table: StagedRelation) -> tuple[Any, ...] | None:
         """Find none."""
         del session, table

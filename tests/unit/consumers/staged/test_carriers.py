@@ -3,11 +3,11 @@
 import tempfile
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.fakes.direct_changes import direct_changes
 from wrackline.consumers.contract.plan import Applied, MergePlan, plan_merge
-from wrackline.consumers.staged import carriers
 from wrackline.consumers.staged.carriers import DriverCarrier
 from wrackline.consumers.staged.dialect import Primitive
 from wrackline.consumers.staged.merge import StageColumn, staged_columns
@@ -35,7 +35,7 @@ def test_nothing_is_left_of_a_file_for_which_there_is_no_room(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(carriers.pq, "write_table", half)
+    monkeypatch.setattr(pq, "write_table", half)
     assert callable(carry)
     with pytest.raises(OSError, match="No space"):
         carry(DriverCarrier())
