@@ -3,7 +3,8 @@
 A slot is a partition of `<group>-tasks`; the worker that is assigned it runs its tasks.  When a worker joins,
 the client's cooperative assignor gives it the lowest partitions of each of the others.  So a task goes where
 the lowest half, third, … of its worker's slots hold their share of its tasks, as nearly as possible: what is
-given away is in proportion, and nothing is moved again.
+given away is in proportion, and nothing is moved again.  When a worker leaves, two that stay get its slots in
+turn, so its tasks are as many in odd places of its slots as in even ones.
 
     one worker's slots     0 1 2 3 4 5 6 7 8 9 10 11
     its tasks, in turn         3     1     2    4        a second worker takes 0 to 5: half of them
@@ -15,9 +16,13 @@ its slot, whichever workers join or leave.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from typing import Final
 
 from wrackline.control.runtime.group.config_records import SLOTS, Connector
 from wrackline.producers.connect.restart_policy import DesiredState
+
+# How much a place in the wrong turn costs; with more, a worker that joins would get an unfair share.
+_TURN: Final = 0.6
 
 
 def slots_for(
@@ -64,5 +69,10 @@ def _evenest(slots: Sequence[int], used: Counter[int]) -> int:
     below = accumulate(map(abs, off), initial=0.0)
     above = reversed([*accumulate(abs(one + 1) for one in reversed(off))])
     least = min(used[one] for one in slots)
-    costs = zip(slots, below, above, strict=False)
-    return min((low + high, slot) for slot, low, high in costs if used[slot] == least)[1]
+    turns = [sum(used[one] for one in slots[turn::2]) for turn in (0, 1)]
+    costs = enumerate(zip(slots, below, above, strict=False))
+    return min(
+        (low + high + (_TURN if turns[at % 2] > min(turns) else 0.0), slot)
+        for at, (slot, low, high) in costs
+        if used[slot] == least
+    )[1]

@@ -140,3 +140,12 @@ def test_what_rests_does_so_still_when_the_count_of_tasks_changes() -> None:
     assert rests.changed(both, 2, [0, 1, 2]).resting == {1, 3}, "the target half has another number"
     assert rests.changed(both, 2, [0]).resting == {1}
     assert rests.changed({}, 2, [0]).resting == set()
+
+
+def test_the_tasks_of_a_worker_that_leaves_are_shared_by_two_that_get_its_slots_in_turn() -> None:
+    """The client's assignor deals them in turn; without regard to that, four tasks went three to one."""
+    three = joined(joined(ALONE, "b"), "c")
+    chosen = slots_for("shop", 12, {}, three)
+    for left in "abc":
+        its = sorted(slot for slot, worker in three.items() if worker == left)
+        assert [len(set(its[turn::2]) & set(chosen)) for turn in (0, 1)] == [2, 2], left
