@@ -14,4 +14,6 @@ file name in each.
     types, letters  how the target keeps types and dead letters
     upkeep, drop    keeps a table small; deletes it with its files
     check           findings of the preflight check
+
+google_account: whose rights a client of Google's services has; for `bigquery` and `spanner`.
 """

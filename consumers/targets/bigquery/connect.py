@@ -1,17 +1,13 @@
-"""The client, as the settings want it: project, location, address, and whose credentials.
-
-To an address without TLS no credentials are sent.
-"""
+"""The client, as the settings want it: project, location, address, and whose credentials."""
 
 from typing import Final
 
-import google.auth
 from google.api_core.client_options import ClientOptions
-from google.auth.credentials import AnonymousCredentials, Credentials
 from google.cloud.bigquery import Client, QueryJobConfig
 
 from wrackline.consumers.targets.bigquery.refusals import bigquery_error
 from wrackline.consumers.targets.bigquery.session import CALL_S, RETRY
+from wrackline.consumers.targets.google_account import credentials
 from wrackline.schemas.settings.settings_registry import Values
 
 _SCOPES: Final = ("https://www.googleapis.com/auth/bigquery",)
@@ -23,7 +19,7 @@ def open_client(settings: Values) -> Client:
     try:
         client = Client(
             project=project,
-            credentials=_credentials(settings),
+            credentials=credentials(settings, _SCOPES),
             location=settings.text("target.location"),
             client_options=ClientOptions(api_endpoint=_endpoint(settings)),
         )
@@ -35,18 +31,6 @@ def open_client(settings: Values) -> Client:
             raise
         raise refusal from None  # the driver's own error may show what it was given
     return client
-
-
-def _credentials(settings: Values) -> Credentials:
-    if (_endpoint(settings) or "").startswith("http:"):
-        return AnonymousCredentials()  # type: ignore[no-untyped-call]
-    file = settings.get("target.credentials.file")
-    if file is not None:
-        found, _ = google.auth.load_credentials_from_file(str(file), scopes=_SCOPES)  # type: ignore[no-untyped-call]
-    else:
-        found, _ = google.auth.default(scopes=_SCOPES)
-    assert isinstance(found, Credentials)  # noqa: S101 - what Google's functions return
-    return found
 
 
 def _endpoint(settings: Values) -> str | None:

@@ -1,14 +1,10 @@
-"""The client's database, as the settings want it: which one, and whose credentials.
-
-To an address without TLS, as an emulator has, no credentials are sent.
-"""
+"""The client's database, as the settings want it: which one, and whose credentials."""
 
 from typing import Final
 
-import google.auth
-from google.auth.credentials import AnonymousCredentials, Credentials
 from google.cloud.spanner_v1.client import Client
 
+from wrackline.consumers.targets.google_account import credentials
 from wrackline.consumers.targets.spanner.refusals import spanner_error
 from wrackline.consumers.targets.spanner.session import SpannerSession
 from wrackline.schemas.settings.settings_registry import Values
@@ -27,7 +23,7 @@ def open_session(settings: Values) -> SpannerSession:
         at = None if endpoint is None else {"api_endpoint": str(endpoint).partition("//")[2]}
         client = Client(
             project=settings.text("target.project"),
-            credentials=_credentials(settings),
+            credentials=credentials(settings, _SCOPES),
             client_options=at,
             disable_builtin_metrics=True,
         )
@@ -40,15 +36,3 @@ def open_session(settings: Values) -> SpannerSession:
             raise
         raise refusal from None  # the driver's own error may show what it was given
     return session
-
-
-def _credentials(settings: Values) -> Credentials:
-    if str(settings.get("target.endpoint") or "").startswith("http:"):
-        return AnonymousCredentials()  # type: ignore[no-untyped-call]
-    file = settings.get("target.credentials.file")
-    if file is not None:
-        found, _ = google.auth.load_credentials_from_file(str(file), scopes=_SCOPES)  # type: ignore[no-untyped-call]
-    else:
-        found, _ = google.auth.default(scopes=_SCOPES)
-    assert isinstance(found, Credentials)  # noqa: S101 - what Google's functions return
-    return found

@@ -1,4 +1,4 @@
-"""What Spanner is told in SQL: tables, views, and questions; rows are mutations.
+"""What is said to Spanner in SQL: tables, views, and questions; rows are mutations.
 
     upsert    the view shows rows that live and are complete, without columns of ours
     append    every event, with what it was, its place, and which columns it did not send

@@ -1,0 +1,24 @@
+"""The account that a service of Google's is used with, as the settings want it.
+
+To an address without TLS, as an emulator has, no credentials are sent.
+"""
+
+from collections.abc import Sequence
+
+import google.auth
+from google.auth.credentials import AnonymousCredentials, Credentials
+
+from wrackline.schemas.settings.settings_registry import Values
+
+
+def credentials(settings: Values, scopes: Sequence[str]) -> Credentials:
+    """Return whose rights the client has."""
+    if str(settings.get("target.endpoint") or "").startswith("http:"):
+        return AnonymousCredentials()  # type: ignore[no-untyped-call]
+    file = settings.get("target.credentials.file")
+    if file is not None:
+        found, _ = google.auth.load_credentials_from_file(str(file), scopes=scopes)  # type: ignore[no-untyped-call]
+    else:
+        found, _ = google.auth.default(scopes=scopes)
+    assert isinstance(found, Credentials)  # noqa: S101 - what Google's functions return
+    return found
