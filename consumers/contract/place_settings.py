@@ -18,7 +18,7 @@ from wrackline.schemas.settings.passthrough import (
 )
 from wrackline.schemas.settings.setting import Importance, Setting
 from wrackline.schemas.settings.settings_registry import Values
-from wrackline.schemas.settings.value_kinds import SettingKind, between, http_address, in_bytes
+from wrackline.schemas.settings.value_kinds import SettingKind, between, http_address, in_bytes, not_empty
 
 STORAGE_PROPERTY = "target.storage.<property>"
 _S3A = {
@@ -96,6 +96,21 @@ def endpoint_setting(group: str) -> Setting:
         group,
         validator=http_address("http://<host>:<port> or https://<host>:<port>"),
         host=True,
+    )
+
+
+def credentials_setting(group: str) -> Setting:
+    """Declare the account that a service of Google's is used with."""
+    return Setting(
+        "target.credentials.file",
+        SettingKind.STRING,
+        "A file with the account's credentials: a service account's key, or the description of a workload"
+        " identity; without it they are Google's default ones of this machine.",
+        None,
+        Importance.MEDIUM,
+        group,
+        validator=not_empty,
+        file=True,
     )
 
 

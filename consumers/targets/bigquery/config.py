@@ -1,6 +1,6 @@
 """What can be set about a BigQuery target."""
 
-from wrackline.consumers.contract.place_settings import place_settings
+from wrackline.consumers.contract.place_settings import credentials_setting, place_settings
 from wrackline.schemas.settings.setting import Declared, Importance, Setting
 from wrackline.schemas.settings.value_kinds import (
     SettingKind,
@@ -8,7 +8,6 @@ from wrackline.schemas.settings.value_kinds import (
     between,
     http_address,
     matching,
-    not_empty,
     one_of,
 )
 
@@ -37,17 +36,7 @@ SETTINGS = Declared(
             GROUP,
             validator=matching(r"[A-Za-z0-9-]{1,50}", "a location, such as EU or europe-west3"),
         ),
-        Setting(
-            "target.credentials.file",
-            SettingKind.STRING,
-            "A file with the account's credentials: a service account's key, or the description of a workload"
-            " identity; without it they are Google's default ones of this machine.",
-            None,
-            MEDIUM,
-            GROUP,
-            validator=not_empty,
-            file=True,
-        ),
+        credentials_setting(GROUP),
         *place_settings(GROUP, 1024, locks=False),
         Setting(
             "target.partition",

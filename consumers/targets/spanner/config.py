@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from wrackline.consumers.contract.place_settings import endpoint_setting, place_settings
+from wrackline.consumers.contract.place_settings import credentials_setting, endpoint_setting, place_settings
 from wrackline.schemas.settings.setting import Declared, Importance, Setting
-from wrackline.schemas.settings.value_kinds import SettingKind, matching, not_empty, one_of
+from wrackline.schemas.settings.value_kinds import SettingKind, matching, one_of
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 GROUP = "Spanner"
@@ -48,17 +48,7 @@ SETTINGS = Declared(
             required=True,
             validator=matching(r"[a-z][a-z0-9_-]{0,28}[a-z0-9]", "a database's id"),
         ),
-        Setting(
-            "target.credentials.file",
-            SettingKind.STRING,
-            "A file with the account's credentials: a service account's key, or the description of a workload"
-            " identity; without it they are Google's default ones of this machine.",
-            None,
-            MEDIUM,
-            GROUP,
-            validator=not_empty,
-            file=True,
-        ),
+        credentials_setting(GROUP),
         *map(_place, place_settings(GROUP, 128)),
         Setting(
             "target.view.security",
