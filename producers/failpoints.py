@@ -96,11 +96,16 @@ def _kill() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def _stop() -> None:
+    """Stop all threads, this one first: a signal to the process waits for the main thread to take it."""
+    signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+
+
 _ACTIONS: Mapping[str, Callable[[str, object], None]] = MappingProxyType(
     {
         "kill": lambda *_: _kill(),
         "kill_soon": lambda *_: threading.Timer(_SOON, _kill).start(),
-        "stop": lambda *_: os.kill(os.getpid(), signal.SIGSTOP),
+        "stop": lambda *_: _stop(),
         "raise": lambda name, _: _raise(name),
         "hold": _hold,
     }
