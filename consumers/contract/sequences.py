@@ -15,7 +15,8 @@ from wrackline.schemas.tables.types import ColumnType, Kind
 
 PARTS = "\x01"  # between the parts of a text
 THERE, ABSENT = "1", "0"  # before a struct's field
-ESCAPES = {"\x02": "\x02\x03", "\x01": "\x02\x02", "\x00": "\x02\x01"}  # in this order
+# in this order; none holds the mark between parts, by which each target splits the text
+ESCAPES = {"\x02": "\x02\x04", "\x01": "\x02\x03", "\x00": "\x02\x02"}
 BELOW_ALL_LONGS = 2**63  # added to a whole number, so that texts of 20 digits sort as numbers do
 
 

@@ -24,6 +24,8 @@ TEXTS = [
     "\x01a",
     "\x02",
     "\x02\x01",
+    "\x02\x02",
+    "\x02\x04",
     "\x03",
     " ",
     "0",
@@ -81,6 +83,17 @@ def test_the_text_comes_back_as_the_value_in_spark(spark: SparkSession, its_type
     assert DataType.fromDDL(type_sql(of)).simpleString() == shown.schema["shown"].dataType.simpleString()
     assert all(row["it"] == row["shown"] for row in shown.collect())
     assert shown.where("it IS NULL OR shown IS NULL").count() == 1
+
+
+def test_a_text_that_holds_all_that_is_escaped_comes_back_whole(spark: SparkSession) -> None:
+    texts = ["\x00", "a\x00b", "\x00\x01\x02\x03\x04", "\x02\x02\x00", "\x04\x03\x02\x01\x00"]
+    frame = spark.createDataFrame([(one,) for one in texts], "it string")
+    of = FeedSequence.parse(sequence_of(frame.schema["it"].dataType).text())
+    written = ordered_text(F.col("it"), frame.schema["it"].dataType)
+    [*found] = frame.select("it", F.concat(written, F.lit("\x01deed")).alias("text")).collect()
+    assert [row["it"] for row in sorted(found, key=lambda row: row["text"].encode())] == sorted(texts)
+    shown = frame.select(F.concat(written, F.lit("\x01deed")).alias("text")).selectExpr(value_sql(of, "text"))
+    assert [row[0] for row in shown.collect()] == texts
 
 
 @pytest.mark.parametrize("its_type", TYPES)
