@@ -43,7 +43,7 @@ FRAME_MOVED = define(
     " spark.executor.memory",
 )
 
-FEW: Final = 256  # records that are collected as a whole: Kafka itself holds no more than a MiB of each
+FEW: Final = 256  # records that are collected as a whole: by default Kafka takes no more than a MiB of each
 _ROWS_OF_FILE: Final = 500_000
 _ROWS_OF_TASK: Final = 10_000  # each file is loaded by itself, so few rows are no work for many tasks
 _MOST_BYTES: Final = FEW << 20  # that the driver collects at once
