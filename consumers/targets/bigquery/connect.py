@@ -27,7 +27,7 @@ def open_client(settings: Values) -> Client:
         client.query("SELECT 1", job_config=dry, retry=RETRY, timeout=CALL_S, job_retry=None)
     except Exception as exc:
         if client is not None:
-            client.close()
+            client.close()  # type: ignore[no-untyped-call]
         refusal = bigquery_error(exc, doing="the first call", place=project, project=project)
         if refusal is None:
             raise

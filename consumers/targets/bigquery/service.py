@@ -50,7 +50,7 @@ class BigQueryService:
 
     def close(self) -> None:
         """End the client's connections."""
-        self.client.close()
+        self.client.close()  # type: ignore[no-untyped-call]
 
     def has_schema(self, session: StagedSession, name: str) -> bool:
         """Ask for the dataset."""

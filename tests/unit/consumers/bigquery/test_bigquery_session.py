@@ -151,7 +151,8 @@ def test_a_poll_that_dies_says_so() -> None:
 def test_the_client_is_closed_with_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[Client] = []
     monkeypatch.setattr(Client, "close", lambda self: closed.append(self))  # noqa: PLW0108 - a method
-    client = Client(project="shop", credentials=AnonymousCredentials())
+    credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
+    client = Client(project="shop", credentials=credentials)
     service = BigQueryService(client, KeyPartitions(None), JobPolicy(60))
     target = StagedTarget(service, StagedLayout("{schema}", "wrackline", RELATIONS), DriverCarrier())
     BigQuerySession(client, JobPolicy(60)).close()
