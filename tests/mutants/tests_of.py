@@ -148,7 +148,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "producers/sources/sqlserver/log/range_audit.py": (f"{_SQLSERVER}test_range_audit.py",),
     **{
         f"producers/sources/sqlserver/follow/{name}.py": (f"{_SQLSERVER}test_{name}.py",)
-        for name in ("handover", "continuity")
+        for name in ("handover", "continuity", "instance_tracker")
     },
     "schemas/pipelines/deal.py": ("tests/unit/test_deal.py", f"{_UNIT}test_takeover.py"),
     "producers/task/lanes.py": _LANES,
