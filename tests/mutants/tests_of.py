@@ -137,7 +137,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{_BROKER}test_security.py::test_a_refusal_while_it_runs_is_reported_and_not_tried_forever",
     ),
     **{f"producers/sources/sqlserver/rows/{name}.py": _SQLSERVER_ROWS for name in _CELLS},
-    "producers/sources/sqlserver/wire/token_reader.py": ("tests/property/test_sqlserver_token_reader.py",),
+    "producers/sources/sqlserver/rows/cell_values.py": (
+        f"{_SQLSERVER}test_cell_values.py",
+        f"{_SQLSERVER}test_odd_cells.py",
+    ),
     "producers/sources/sqlserver/log/lsn.py": (f"{_SQLSERVER}test_position.py",),
     "producers/sources/sqlserver/log/page_merger.py": (f"{_SQLSERVER}test_page_merger.py",),
     "producers/sources/sqlserver/log/position.py": (

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wrackline.producers.rows.python_rows import form_of
-from wrackline.producers.rows.unfit_values import Unfit
 from wrackline.producers.sources.sqlserver.discover.collations import codec_of
 from wrackline.producers.sources.sqlserver.discover.types import (
     KNOWN,
@@ -321,34 +320,6 @@ def test_every_type_of_the_catalogue_has_a_value_here() -> None:
         "geometry",
         "clr",
     } == KNOWN
-
-
-@pytest.mark.parametrize(
-    ("wire", "cell", "reason"),
-    [
-        (WireType(0xE7, 20), b"\x3d\xd8", "half of a surrogate pair"),
-        (WireType(0xE7, 20), b"a", "half of a surrogate pair"),
-        (WireType(0xA7, 20, collation=JAPANESE), b"\x81", "no character"),
-        (WireType(0xA7, 20, collation=UTF8), b"\xff", "no character"),
-        (WireType(0x62, 8009), b"\x38", "not a sql_variant"),
-        (WireType(0x62, 8009), b"\xe7\x07\x00", "not a sql_variant"),
-        (WireType(0x62, 8009), b"\x62\x00\x38\x00" + bytes(4), "not a sql_variant"),
-        *(
-            (WireType(0x62, 8009), bytes([token, 1, 39]) + bytes(10), "a scale that no type has")
-            for token in (0x29, 0x2A, 0x2B)
-        ),
-        *(
-            (WireType(0x62, 8009), bytes([token, 2, 38, 39]) + bytes(17), "a scale that no type has")
-            for token in (0x6A, 0x6C)
-        ),
-    ],
-)
-def test_a_value_that_is_no_text_is_never_written_as_a_similar_one(
-    wire: WireType, cell: bytes, reason: str
-) -> None:
-    kind = column_type(of_wire(wire), column="c")
-    with pytest.raises(Unfit, match=reason):
-        reader_of(wire, kind)(cell)
 
 
 @given(st.integers(-(10**38) + 1, 10**38 - 1), st.integers(0, 38))
