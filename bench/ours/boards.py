@@ -65,7 +65,7 @@ def served(
     named: Mapping[str, Pipeline], boards: BoardFollower, port: int
 ) -> Iterator[tuple[str, WorkerViews]]:
     """Serve the console and REST over these boards, as a worker does; yield the address, and the views."""
-    connectors = FileConnectors(named, lambda _task, _wish: None)
+    connectors = FileConnectors(named, lambda _task, _wish: None, lambda name, _rests: named[name])
     views = WorkerViews(
         connectors, boards, _nobody_begins, _nobody_begins, Notifier(lambda: False, _say, str)
     )

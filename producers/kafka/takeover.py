@@ -65,8 +65,8 @@ DEAL_DIFFERS = define(
     "offsets.deal_differs",
     Definite,
     "the databases of {connector} are others than when its tasks were started, so task {task} can't begin",
-    hint="a restart over REST keeps the tasks that the worker began with: end the worker with SIGTERM, and"
-    " start it with its files again; or in a group: PUT /connectors/{connector}/config with the new settings",
+    hint="deal them to all tasks again: POST /connectors/{connector}/restart, or without REST end the worker"
+    " with SIGTERM, and start it again; in a group: PUT /connectors/{connector}/config with the new settings",
 )
 DEAL_HIDDEN = define(
     "offsets.deal_hidden",

@@ -75,7 +75,7 @@ class MinuteBook:
             known = self.log.tables.get(table, {}).get(day, TableDay())
             after = known.then(state, minute, seen=bool(before.looked & bit))
             if after != known:
-                self.log.tables.setdefault(table, {})[day] = after
+                self.log.put(table, day, after)
                 changed.append(table)
         half = HalfDay(
             before.looked | bit, before.late | bit * is_late, before.planned | bit * sample.planned

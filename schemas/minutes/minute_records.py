@@ -7,9 +7,13 @@ The number in the key is the day's first moment, in UTC.  A day has a bit for ea
 first minute is the lowest bit.  A table without a record was good in each minute in which the half looked,
 unless the half itself was late.  A record of a table says how each minute before `since` was, and in one word
 how all later ones are.  So a table that is stuck for a day is written twice.
+
+Anybody who may write to the topic could fill a reader's memory, so all days of tables together have a bound.
+Beyond it the oldest day is given up with all its records: without those of its tables it would look good.
 """
 
 from base64 import b64decode, b64encode
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, Final, NamedTuple
@@ -23,7 +27,9 @@ MINUTE_MS: Final = 60_000
 MINUTES: Final = 1_440
 DAY_MS: Final = MINUTES * MINUTE_MS
 MOST_DAYS: Final = 100
-MOST_TABLES: Final = 20_000
+MOST_TABLES: Final = 50_000  # as a board has at most
+MOST_BYTES: Final = 256 << 20  # of the days of all tables: 30 days of 30,000 tables that are never good
+_DAY_BYTES: Final = 200  # that a day of a table takes beside its name and its bits
 ALL: Final = (1 << MINUTES) - 1  # every minute of a day
 
 
@@ -83,9 +89,6 @@ class TableDay(NamedTuple):
         return day._replace(since=until if state is MinuteState.GOOD else minute, rest=state)
 
 
-Day = HalfDay | TableDay
-
-
 def span(first: int, until: int) -> int:
     """Return the bits of minutes."""
     return (1 << until) - (1 << first) if until > first else 0
@@ -117,18 +120,57 @@ class MinuteLog:
 
     def __init__(self) -> None:
         self.half: dict[int, HalfDay] = {}
-        self.tables: dict[str, dict[int, TableDay]] = {}
+        self.tables: dict[str, dict[int, TableDay]] = {}  # `put` changes them
+        self._bytes, self._all_bytes = Counter[int](), 0  # of each day of the tables
+        self._first = 0  # the first day that is not given up
 
     def take(self, table: str, at_ms: int, value: bytes | None) -> None:
         """Take a record; an empty name is the half.  ValueError, KeyError or TypeError: it is none."""
         day, off = divmod(at_ms, DAY_MS)
         if off:
             raise ValueError("no day")
-        if not table:
-            _put(self.half, day, None if value is None else read_half(value))
-        elif table in self.tables or len(self.tables) < MOST_TABLES:
-            days = self.tables.setdefault(table, {})
-            _put(days, day, None if value is None else read_table(value))
+        if table:
+            self.put(table, day, None if value is None else read_table(value))
+            return
+        half = None if value is None else read_half(value)
+        self.half.pop(day, None)
+        if half is not None and day >= self._first:
+            self.half[day] = half
+            if len(self.half) > MOST_DAYS:
+                del self.half[min(self.half)]
+
+    def put(self, table: str, day: int, known: TableDay | None) -> None:
+        """Keep a day of a table, or forget it; a day that was given up stays so."""
+        if table not in self.tables and (known is None or len(self.tables) >= MOST_TABLES):
+            return
+        days = self.tables.setdefault(table, {})
+        self._forget(table, day)
+        if known is not None and day >= self._first:
+            days[day] = known
+            self._add(day, _size(table, known))
+            if len(days) > MOST_DAYS:
+                self._forget(table, min(days))
+        if not days:
+            del self.tables[table]
+        while self._all_bytes > MOST_BYTES:
+            self._give_up(min(self._bytes))
+
+    def _add(self, day: int, size: int) -> None:
+        self._all_bytes += size
+        self._bytes[day] += size
+        if not self._bytes[day]:
+            del self._bytes[day]
+
+    def _forget(self, table: str, day: int) -> None:
+        if (known := self.tables[table].pop(day, None)) is not None:
+            self._add(day, -_size(table, known))
+
+    def _give_up(self, day: int) -> None:
+        self._first = day + 1
+        for one in [one for one in self.half if one <= day]:
+            del self.half[one]
+        for table, days in list(self.tables.items()):
+            self._forget(table, day)
             if not days:
                 del self.tables[table]
 
@@ -136,6 +178,7 @@ class MinuteLog:
         """Return what is known now."""
         made = MinuteLog()
         made.half, made.tables = dict(self.half), {table: dict(days) for table, days in self.tables.items()}
+        made._bytes, made._all_bytes, made._first = self._bytes.copy(), self._all_bytes, self._first
         return made
 
     def places(self) -> Iterator[tuple[str, int]]:
@@ -144,13 +187,9 @@ class MinuteLog:
         yield from ((table, day) for table, days in self.tables.items() for day in days)
 
 
-def _put(days: dict[int, Any], day: int, value: Day | None) -> None:
-    if value is None:
-        days.pop(day, None)
-        return
-    days[day] = value
-    if len(days) > MOST_DAYS:
-        del days[min(days)]
+def _size(table: str, day: TableDay) -> int:
+    """Return about how many bytes of memory a day of a table takes."""
+    return _DAY_BYTES + len(table) + (day.bad.bit_length() + day.paused.bit_length()) // 8
 
 
 def _document(value: bytes) -> Mapping[str, Any]:

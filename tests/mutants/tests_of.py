@@ -137,6 +137,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{_BROKER}test_security.py::test_a_refusal_while_it_runs_is_reported_and_not_tried_forever",
     ),
     **{f"producers/sources/sqlserver/rows/{name}.py": _SQLSERVER_ROWS for name in _CELLS},
+    "producers/sources/sqlserver/rows/cell_values.py": (
+        f"{_SQLSERVER}test_cell_values.py",
+        f"{_SQLSERVER}test_odd_cells.py",
+    ),
     "producers/sources/sqlserver/log/lsn.py": (f"{_SQLSERVER}test_position.py",),
     "producers/sources/sqlserver/log/page_merger.py": (f"{_SQLSERVER}test_page_merger.py",),
     "producers/sources/sqlserver/log/position.py": (
@@ -148,7 +152,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "producers/sources/sqlserver/log/range_audit.py": (f"{_SQLSERVER}test_range_audit.py",),
     **{
         f"producers/sources/sqlserver/follow/{name}.py": (f"{_SQLSERVER}test_{name}.py",)
-        for name in ("handover", "continuity")
+        for name in ("handover", "continuity", "instance_tracker")
     },
     "schemas/pipelines/deal.py": ("tests/unit/test_deal.py", f"{_UNIT}test_takeover.py"),
     "producers/task/lanes.py": _LANES,

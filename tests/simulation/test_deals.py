@@ -285,6 +285,7 @@ def test_a_partition_that_was_added_since_a_task_counted_may_have_its_database(r
     assert recounts == (kafka.published["b"] > 1)
 
 
+SLOW = "a deal of the same shares is taken for ours"  # test_takeover.py sees that one by itself
 FAULTS = {
     "nothing is closed": (
         ("if not _is_passed(who, looks[one]):", "if True:"),
@@ -293,7 +294,7 @@ FAULTS = {
     "a generation above those of its own partition only": (
         ("1 + newest_generation([*everything, *past])", "1 + newest_generation(own)"),
     ),
-    "a deal of the same shares is taken for ours": (
+    SLOW: (
         (
             "(theirs.number, theirs.digest) == (ours.number, ours.digest)",
             "theirs.digest == ours.digest",
@@ -347,7 +348,9 @@ def planted(*faults: tuple[str, str]) -> Takeover:
     return take
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault", [pytest.param(name, marks=pytest.mark.full) if name == SLOW else name for name in FAULTS]
+)
 def test_a_planted_fault_is_found(fault: str) -> None:
     take = planted(*FAULTS[fault])
     for seed in range(20 * HISTORIES):

@@ -154,7 +154,7 @@ def connectors(
     ca: Ca = None,
     json: Json = False,
 ) -> None:
-    """List a worker's connectors with their states.
+    """List a worker's connectors with their states, and the states of tasks where they differ.
 
     Exits with 4 if one has failed.
     """
@@ -170,6 +170,8 @@ def connectors(
                     f"{escape(name):{width}}  ", (f"{one.state:10}", _style(one)), f"  {one.worker}"
                 )
             )
+            if one.differ:
+                say(f"  {_tasks_text(one)}")
             if one.trace:
                 say(f"  {escape_lines(one.trace)}")
             if one.down:
@@ -261,7 +263,7 @@ def _wait_for_end(
     """Look until the verb has ended; a failure, or a timeout, is an error."""
     sent = _clock()
     found = look()
-    while not course.over(found.state, _clock() - sent):
+    while not course.over(found, _clock() - sent):
         if _clock() > sent + seconds:
             raise NOT_YET(name=escape(name), verb=course.verb, state=found.state, seconds=seconds)
         time.sleep(_LOOK)
@@ -311,7 +313,16 @@ def _fields(found: RemoteState) -> dict[str, Any]:
         "trace": found.trace,
         "tables_with_errors": found.wrong,
         "databases_with_errors": found.down,
+        "tasks": [{"id": number, "state": state} for number, state in found.tasks],
     }
+
+
+def _tasks_text(found: RemoteState) -> str:
+    """Write the tasks' states, each with the numbers of its tasks."""
+    by_state: dict[str, list[str]] = {}
+    for number, state in found.tasks:
+        by_state.setdefault(state, []).append(str(number))
+    return "tasks: " + "; ".join(f"{', '.join(which)} {state}" for state, which in by_state.items())
 
 
 def _style(found: RemoteState) -> str:

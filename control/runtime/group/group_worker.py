@@ -43,7 +43,7 @@ from wrackline.control.runtime.probe.assess import try_settings
 from wrackline.control.runtime.rest.model.drafts import DraftAccess
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker import task_process
-from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
+from wrackline.control.runtime.worker.pipeline_requests import RequestsByName
 from wrackline.control.runtime.worker.pipeline_tasks import TaskPlace
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
 from wrackline.control.runtime.worker.worker import (
@@ -137,7 +137,7 @@ def join_group(
         opened.callback(notifier.close)
         ways = partial(_assess, nursery, group, crew), partial(_work_on_letters, nursery, group, crew)
         looks = WorkerViews(crew, boards, *ways, notifier)
-        asks = _GroupRequests(crew, tell)
+        asks = RequestsByName(crew, lambda _, error: tell(error))
         access = _draft_access(nursery, group, crew, hands)
         more = None if pages is None else pages(crew, looks, access)
         put = opened.enter_context(
@@ -263,21 +263,3 @@ def _report_sender(client: Client, topic: str, tell: Tell) -> Iterator[Callable[
         yield report
     finally:
         producer.flush(_LAST)
-
-
-class _GroupRequests(Mapping[str, PipelineRequests]):
-    """The requests of each of the group's connectors."""
-
-    def __init__(self, crew: GroupConnectors, tell: Tell) -> None:
-        self._crew, self._tell = crew, tell
-
-    def __getitem__(self, name: str) -> PipelineRequests:
-        if name not in self._crew.names():
-            raise KeyError(name)
-        return PipelineRequests(self._crew.pipeline(name), self._tell)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._crew.names())
-
-    def __len__(self) -> int:
-        return len(self._crew.names())

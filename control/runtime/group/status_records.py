@@ -12,8 +12,8 @@ a connector that was deleted and made again counts its claims from the start, an
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import orjson
 
@@ -23,6 +23,9 @@ from wrackline.schemas.untrusted import number, text
 from wrackline.schemas.versions import OURS
 
 Task = tuple[str, int]  # a connector and the number of one of its tasks
+
+MOST_BYTES: Final = 256 << 10  # of a task's record: a server writes parts of its sentences, of any length
+_LONGEST: Final = 8 << 10  # characters of the reason of such a record
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +119,30 @@ def session_over(session: str) -> tuple[bytes, None]:
 
 
 def task_record(task: Task, report: TaskReport) -> tuple[bytes, bytes]:
-    """Report a task's state."""
+    """Report a task's state; of very long errors fewer are named, or Kafka would not take the record."""
+    value = _value(report)
+    while len(value) > MOST_BYTES and (shorter := _shorter(report)) != report:
+        report, value = shorter, _value(shorter)
+    return _key(task), value
+
+
+def _value(report: TaskReport) -> bytes:
     told = {"state": report.state.value, "worker": report.worker, "claim": report.claim, "cut": report.cut}
     more = {"reason": report.reason, "tables": report.tables, "databases": report.databases}
-    known = {name: value for name, value in more.items() if value is not None}
-    return _key(task), orjson.dumps(told | known)
+    return orjson.dumps(told | {name: value for name, value in more.items() if value is not None})
+
+
+def _shorter(report: TaskReport) -> TaskReport:
+    """Name half as many tables and databases, whose counts stay; when none is named, cut the reason."""
+    named = {"tables": report.tables, "databases": report.databases}
+    fewer: dict[str, Any] = {
+        name: {**one, "first": one["first"][: len(one["first"]) // 2]}
+        for name, one in named.items()
+        if one is not None and one["first"]
+    }
+    if not fewer:
+        fewer["reason"] = (report.reason or "")[:_LONGEST]
+    return replace(report, **fewer)
 
 
 def task_forgotten(task: Task) -> tuple[bytes, None]:

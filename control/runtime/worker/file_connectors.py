@@ -8,6 +8,7 @@ tasks' states here.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from threading import Lock
 
 import orjson
 from confluent_kafka.admin import AdminClient
@@ -34,15 +35,23 @@ _NEW = ConnectorState(TaskState.STARTING)
 
 
 class FileConnectors:
-    """Pipelines whose files a worker was started with; a wish is forgotten when the worker ends."""
+    """Pipelines whose files a worker was started with; a wish is forgotten when the worker ends.
+
+    Their settings are those of the worker's start, or of the last restart of the connector.
+    """
 
     def __init__(
-        self, pipelines: Mapping[str, Pipeline], wished: Callable[[str, DesiredState], None]
+        self,
+        pipelines: Mapping[str, Pipeline],
+        wished: Callable[[str, DesiredState], None],
+        restart: Callable[[str, Callable[[str], bool]], Pipeline],
     ) -> None:
+        """Take what passes wishes on, and what restarts all tasks of a name but those that rest."""
         self.worker = ""  # known once it listens
-        self._pipelines, self._wished = pipelines, wished
+        self._pipelines, self._wished, self._restart = dict(pipelines), wished, restart
         self._standings: dict[str, ConnectorState] = {}
-        self._shown: dict[str, Mapping[str, str]] = {}
+        self._shown: dict[str, tuple[Pipeline, Mapping[str, str]]] = {}
+        self._versions, self._lock = dict.fromkeys(pipelines, 0), Lock()
         self._began_ms = now_ms()
 
     def stands(self, task: str, standing: ConnectorState) -> None:
@@ -54,24 +63,24 @@ class FileConnectors:
         return list(self._pipelines)
 
     def version(self, name: str) -> int:
-        """Return the same number always: a file is read once."""
-        del name
-        return 0
+        """Return how often a file was read again."""
+        return self._versions.get(name, 0)
 
     def pipeline(self, name: str) -> Pipeline:
-        """Return a pipeline as its file was when the worker started."""
+        """Return a pipeline as its file was when it was last read."""
         return self._pipelines[name]
 
     def config(self, name: str) -> Mapping[str, str]:
         """Return the settings in a pipeline's file; secrets are masked."""
-        if name not in self._shown:
-            pipeline = self._pipelines[name]
-            self._shown[name] = pipeline.registry.shown(pipeline.given)
-        return self._shown[name]
+        pipeline = self._pipelines[name]
+        if (shown := self._shown.get(name)) is None or shown[0] is not pipeline:
+            shown = self._shown[name] = pipeline, pipeline.registry.shown(pipeline.given)
+        return shown[1]
 
     def known_config(self, name: str) -> Mapping[str, str] | None:
-        """Return them if they were asked for before."""
-        return self._shown.get(name)
+        """Return them if they were asked for since the file was read."""
+        shown = self._shown.get(name)
+        return shown[1] if shown is not None and shown[0] is self._pipelines[name] else None
 
     def settings_in_force(self, name: str) -> Sequence[SettingInForce]:
         """Return the settings that a pipeline runs with."""
@@ -87,9 +96,18 @@ class FileConnectors:
 
     def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
         """Have it run, pause, stop or start again, soon; or one of its tasks run, pause or start again."""
+        if task is None and wish is DesiredState.RESTART:
+            with self._lock:
+                self._pipelines[name] = self._restart(name, self._rests)
+                self._versions[name] += 1
+            return
         tasks = tasks_of(self._pipelines[name])
         for number in tasks if task is None else (task,):
             self._wished(tasks.key(name, number), wish)
+
+    def _rests(self, task: str) -> bool:
+        """Whether a task is paused: a restart of the connector leaves it so."""
+        return self._standings.get(task, _NEW).state is TaskState.PAUSED
 
     def members(self) -> Sequence[GroupMember]:
         """Return this worker alone."""

@@ -12,9 +12,9 @@ for requests by REST.
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +26,6 @@ from wrackline.control.runtime.files.file_drafts import FileDrafts
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
-from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.letters import letter_work
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
@@ -36,15 +35,15 @@ from wrackline.control.runtime.rest.model.drafts import DraftAccess
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
-from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
-from wrackline.control.runtime.worker.pipeline_tasks import TaskPlace, tasks_of
+from wrackline.control.runtime.worker.file_tasks import FileTasks
+from wrackline.control.runtime.worker.pipeline_requests import RequestsByName
 from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
 from wrackline.control.runtime.worker.worker_log import WORKER, RestReports, WorkerLog
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.nursery import Nursery
 from wrackline.producers.connect.supervisor import Supervisor
 from wrackline.producers.contract.source_plugin import SOURCES
-from wrackline.schemas.errors import Definite, WracklineError, define
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.pipelines.plugin_finder import list_folders
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
@@ -59,13 +58,6 @@ if TYPE_CHECKING:
 
 Tell = Callable[[WracklineError], None]
 MakePages = Callable[["Connectors", WorkerViews, DraftAccess], "MoreRoutes"]
-
-SAME_NAME = define(
-    "worker.same_name",
-    Definite,
-    "{file} and {other} are both named {name}: they would be one pipeline, and fence each other",
-    hint="give each a name of its own, or leave one of the files out",
-)
 
 _WRITES: Final = 1_000  # that are remembered, until the worker ends
 
@@ -90,24 +82,19 @@ def work(
 
     `pages` makes the routes of the console and of the control plane, which are served beside REST.
     """
-    tasks: dict[str, Begin] = {}
-    nursery, began_ms = Nursery(LOADED), now_ms()
-    files: dict[str, Path] = {}
-    named: dict[str, Pipeline] = {}
-    for file, pipeline in pipelines.items():
-        name = pipeline.good().text("name")
-        if name in files:
-            raise SAME_NAME(file=file, other=files[name], name=name)
-        files[name], named[name] = file, pipeline
-        tasks |= _begins(nursery, file.absolute(), pipeline, began_ms)
+    nursery = Nursery(LOADED)
+    tasks = FileTasks(pipelines, lambda file, task: nursery.way(task_process.run_file, file, task))
     with hear_stop_signals() as asked, ExitStack() as opened:
-        clean = _redact_all(named.values())
-        opened.enter_context(log_libraries(log.bind(pipeline=WORKER), clean))
+        opened.enter_context(log_libraries(log.bind(pipeline=WORKER), tasks.clean))
         supervisor: Supervisor
-        crew = FileConnectors(named, lambda task, wish: supervisor.wish(task, wish))  # noqa: PLW0108 - it comes later
-        telling = WorkerLog(crew.stands, log, clean)
+        crew = FileConnectors(
+            tasks.named,
+            lambda task, wish: supervisor.wish(task, wish),  # noqa: PLW0108 - it comes later
+            lambda name, rests: tasks.restart(supervisor, name, rests),
+        )
+        telling = WorkerLog(crew.stands, log, tasks.clean)
         supervisor = Supervisor(
-            tasks,
+            tasks.begins(),
             telling,
             for_somebody=lambda code: code in FOR_SOMEBODY,
             must_stop=asked,
@@ -115,21 +102,20 @@ def work(
             most_memory=most_memory,
         )
         if rest is not None:
-            desks = {
-                name: PipelineRequests(pipeline, partial(telling.wrong, name))
-                for name, pipeline in named.items()
-            }
+            desks = RequestsByName(crew, telling.wrong)
             boards = BoardFollower()
             opened.callback(boards.close)
             notifier = Notifier(
-                lambda: True, telling.wrong, lambda name: named[name].good().text("kafka.bootstrap.servers")
+                lambda: True,
+                telling.wrong,
+                lambda name: crew.pipeline(name).good().text("kafka.bootstrap.servers"),
             )
             opened.callback(notifier.close)
             looks = WorkerViews(
                 crew,
                 boards,
-                partial(_assess, nursery, files),
-                lambda name, work: nursery.way(letter_work.work_on_file, files[name].absolute(), work),
+                partial(_assess, nursery, tasks.files),
+                lambda name, work: nursery.way(letter_work.work_on_file, tasks.files[name], work),
                 notifier,
             )
             drafts = _draft_access(next(iter(pipelines)).absolute().parent, crew, nursery)
@@ -141,13 +127,8 @@ def work(
             opened.enter_context(following(looks))
             telling.listens(f"{door.url}/connectors")
         supervisor.run()
-    return next(iter(telling.failed.values()), Exit.OK)
-
-
-def _begins(nursery: Nursery, file: Path, pipeline: Pipeline, began_ms: int) -> Mapping[str, Begin]:
-    tasks, name = tasks_of(pipeline), pipeline.good().text("name")
-    places = [TaskPlace(number, tasks.sources, began_ms) for number in tasks]
-    return {tasks.key(name, one.number): nursery.way(task_process.run_file, file, one) for one in places}
+    known = tasks.begins()  # a failed task may be gone since
+    return next((code for key, code in telling.failed.items() if key in known), Exit.OK)
 
 
 @contextmanager
@@ -231,11 +212,5 @@ def _draft_access(folder: Path, crew: FileConnectors, nursery: Nursery) -> Draft
     return DraftAccess(FileDrafts(folder / "drafts", _check_alone), crew.names, _check_alone, begin)
 
 
-def _redact_all(pipelines: Iterable[Pipeline]) -> Callable[[str], str]:
-    """Return what removes the secrets of all of them from a text."""
-    redactors = [one.values.redactor for one in pipelines if one.values is not None]
-    return lambda text: reduce(lambda left, redactor: redactor.clean(left), redactors, text)
-
-
 def _assess(nursery: Nursery, files: Mapping[str, Path], name: str, probe: bool) -> Begin:  # noqa: FBT001 - one of two ways
-    return nursery.way(try_file if probe else assess_file, files[name].absolute())
+    return nursery.way(try_file if probe else assess_file, files[name])

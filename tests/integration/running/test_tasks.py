@@ -138,18 +138,28 @@ def test_each_task_reads_its_databases_and_they_move_exactly_once(
     world.insert(11, 11)
     both_arrive(world, 11)
     assert len({one["pid"] for one in worker.told(name, "STARTING")}) == 1, "the other task has not ended"
-    assert worker.stop() == Exit.OK
 
+    turned = dealt[::-1]
+    text = world.file.read_text()
+    world.file.write_text(text.replace('["{}", "{}"]'.format(*dealt), '["{}", "{}"]'.format(*turned)))
+    asked(f"{url}/restart", "POST")  # the file has other shares by now
     world.insert(12, 12)
     world.insert_beside(12, 12)
-    whole = world.run()  # all databases in one process, from where the two were
     both_arrive(world, 12)
+    wait_until(lambda: [one["databases"] for one in _tasks(world)] == [[name] for name in turned])
+    assert asked(f"{url}/config")["database.names"] == ",".join(turned)
+    assert worker.stop() == Exit.OK
+
+    world.insert(13, 13)
+    world.insert_beside(13, 13)
+    whole = world.run()  # all databases in one process, from where the two were
+    both_arrive(world, 13)
     assert whole.stop() == Exit.OK
     again = Working(tmp_path, world.file)
     working.append(again)
-    world.insert(13, 13)
-    world.insert_beside(13, 13)
-    both_arrive(world, 13)
+    world.insert(14, 14)
+    world.insert_beside(14, 14)
+    both_arrive(world, 14)
     assert again.stop() == Exit.OK
 
 

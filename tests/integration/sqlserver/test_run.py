@@ -190,6 +190,7 @@ def test_an_assessment_tries_each_database_and_leaves_nothing(pipeline: Pipeline
     assert not [topic for topic in listed if pipeline.prefix in topic]
 
 
+@pytest.mark.full  # test_sqlserver_capture_stopped.py holds it, and test_databases.py what status shows
 def test_a_stopped_agent_is_shown_by_status_and_nothing_is_lost(pipeline: Pipeline) -> None:
     """T-Q05, with the jobs of both databases; each is an error of its database."""
 

@@ -314,3 +314,24 @@ def test_wishes_for_single_tasks_and_for_all_of_them_add_up() -> None:
     assert after((pause, None), (run, 0)) == [run, pause]
     assert after((pause, 0), (run, None)) == [run, run]
     assert after((pause, 0), (DesiredState.STOP, None)) == [DesiredState.STOP] * 2
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason", "named"),
+    [("s" * 100, "r" * 100, 20), ("s" * 20_000, "r" * 100, 5), ("\x00" * 300_000, "\x00" * 900_000, 0)],
+)
+def test_a_report_has_a_bound_in_bytes_whatever_servers_write(sentence: str, reason: str, named: int) -> None:
+    first = [{"table": str(number), "code": "a.b", "sentence": sentence} for number in range(20)]
+    wrong = {"count": 7_000, "first": first}
+    report = TaskReport(TaskState.RUNNING, "w", 3, 2, reason, wrong, wrong)
+    key, value = status_records.task_record(("shop", 0), report)
+    assert len(value) <= status_records.MOST_BYTES
+    state = GroupState()
+    state.apply(key, value)
+    found = state.tasks["shop", 0]
+    assert (found.state, found.worker, found.claim, found.cut) == (TaskState.RUNNING, "w", 3, 2)
+    for told in (found.tables, found.databases):
+        assert told == {"count": 7_000, "first": first[:named]}, "the first of them, and how many there are"
+    assert found.reason
+    assert reason.startswith(found.reason)
+    assert (found.reason == reason) == (len(reason) < 1_000)

@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.unit.console.made_promise import report
+from tests.unit.control.test_connector_states import with_tasks
 from tests.unit.corpus.worker import working
 from wrackline.control.cli import command_line
 from wrackline.control.cli.remote import remote_commands, worker_access
-from wrackline.control.cli.remote.connector_states import UNSEEN, Verb, VerbCourse, read_state, read_tasks
 from wrackline.control.cli.remote.worker_client import NO_WORKER
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.slo.slo_answer import slo_answer
@@ -205,41 +205,37 @@ def test_waiting_has_an_end(wrackline: Wrackline, worker: Told, monkeypatch: pyt
     assert "[remote.not_yet] shop was asked to pause, and is RUNNING after 5 s" in said.err
 
 
-@pytest.mark.parametrize("ended", ["FAILED", "RUNNING"])
-def test_what_is_as_before_for_long_has_started_over_between_two_looks(ended: str) -> None:
-    course = VerbCourse(Verb.RESTART, ended)
-    assert not course.over(ended, UNSEEN)
-    assert course.over(ended, UNSEEN + 0.1)
-    assert not VerbCourse(Verb.PAUSE, ended).over(ended, UNSEEN + 0.1)
-
-
-def test_the_worst_task_speaks_for_its_connector() -> None:
-    tasks = [
-        {"id": n, "state": state, "worker_id": "w"} for n, state in enumerate(["RUNNING", "FAILED", "PAUSED"])
-    ]
-    connector = {"state": "RUNNING", "worker_id": "c"}
-    assert read_state({"connector": connector, "tasks": tasks}).state == "FAILED"
-    assert read_state({"connector": connector, "tasks": tasks[:1]}).state == "RUNNING"
-    assert read_state({"connector": {"state": "STOPPED", "worker_id": "c"}, "tasks": []}).state == "STOPPED"
-    failed = {"state": "FAILED", "worker_id": "c", "trace": "why"}
-    assert read_state({"connector": failed, "tasks": []}).trace == "why"
-    assert read_state({"connector": connector, "tasks": [{"state": "ODD", "worker_id": "w"}]}).state == "ODD"
-    assert read_state({"connector": connector, "tasks": tasks[:2]}, "target").state == "FAILED", "one half"
-    halves = [
-        {**task, "half": half} for task, half in zip(tasks, ("source", "source", "target"), strict=True)
-    ]
-    status = {"connector": connector, "tasks": halves}
-    assert [read_state(status, half).state for half in ("source", "target")] == ["FAILED", "PAUSED"]
-    assert [read_tasks(status, half) for half in ("source", "target")] == [[0, 1], [2]]
-    assert read_tasks({"connector": connector, "tasks": []}, "target") == [1]
-    assert read_state({"connector": connector, "tasks": tasks[:1]}, "target").state == "RUNNING", (
-        "it has none"
+def test_a_list_has_the_connectors_own_state_and_those_of_its_tasks(
+    wrackline: Wrackline, worker: Told
+) -> None:
+    listed = {
+        "both": with_tasks("RUNNING", "RUNNING"),
+        "one": with_tasks("RUNNING", "PAUSED", "RUNNING"),
+        "starts": with_tasks("UNASSIGNED", "RUNNING"),
+        "all": with_tasks("PAUSED", "PAUSED", own="PAUSED"),
+        "ended": with_tasks(own="STOPPED"),
+        "failed": with_tasks("RUNNING", "FAILED"),
+    }
+    answer = {name: {"status": status} for name, status in listed.items()}
+    worker.answers += [(200, answer), (200, answer)]
+    said = wrackline("connectors")
+    assert (said.code, [" ".join(line.split()) for line in said.out.splitlines()]) == (
+        Exit.OPERATOR,
+        [
+            "all PAUSED c",
+            "both RUNNING c",
+            "ended STOPPED c",
+            "failed FAILED w1",
+            "tasks: 0 RUNNING; 1 FAILED",
+            "one RUNNING c",
+            "tasks: 0, 2 RUNNING; 1 PAUSED",
+            "starts RUNNING c",
+            "tasks: 0 UNASSIGNED; 1 RUNNING",
+        ],
     )
-
-
-def test_what_completes_while_it_is_awaited_is_an_end() -> None:
-    course = VerbCourse(Verb.RESUME, "PAUSED")
-    assert [course.over(state, 0.0) for state in ("PAUSED", "UNASSIGNED", "STOPPED")] == [False, False, True]
+    found = {one["name"]: one for one in json.loads(wrackline("connectors", "--json").out)["connectors"]}
+    assert (found["one"]["state"], found["one"]["tasks"][1]) == ("RUNNING", {"id": 1, "state": "PAUSED"})
+    assert found["ended"]["tasks"] == []
 
 
 def test_a_file_names_its_connector_whatever_else_is_in_it(

@@ -58,7 +58,7 @@ from wrackline.control.runtime.slo.slo_report import SloReport
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.pipelines.pipeline import check
+from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 GOOD = {
@@ -120,7 +120,12 @@ class Crew(FileConnectors):
         resolver = Resolver(Allowed().of_the_owner(), ENVIRON)
         found = {name: check({"name": name, **SHOWN}, Installed(), resolver) for name in ("shop", "orders")}
         assert all(one.values is not None for one in found.values()), found["shop"].problems
-        super().__init__(found, lambda name, wish: self.wished.append((name, wish.value)))
+
+        def restart(name: str, _: object) -> Pipeline:
+            self.wished.append((name, DesiredState.RESTART.value))
+            return found[name]
+
+        super().__init__(found, lambda name, wish: self.wished.append((name, wish.value)), restart)
         self.worker = "127.0.0.1:8083"
         self.stands("shop", ConnectorState(TaskState.RUNNING))
         self.stands("orders", ConnectorState(TaskState.FAILED, "[pg.slot_lost] it went"))

@@ -237,6 +237,25 @@ def test_a_lane_that_reads_rows_is_looked_at_after_each_wait(waiting: Waiting) -
     assert waiting.pick() == ["a", "b"]
 
 
+def test_a_wait_beside_rows_is_short_and_no_other_is(
+    waiting: Waiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def select(seconds: float) -> list[tuple[object, int]]:
+        waits.append(seconds)
+        return []
+
+    monkeypatch.setattr(waiting.wait._selector, "select", select)
+    busy = waiting.lanes[1]
+    for quiet, patience in ((True, LATE), (False, LATE), (False, SOON / 2), (True, LATE)):
+        busy.rows.quiet = quiet
+        waiting.wait.forget(busy.run.partition)
+        assert waiting.pick(0.0) == ["b"]
+        assert waiting.pick(patience) == ([] if quiet else ["b"])
+    assert waits[1::2] == [LOOK_S, SOON, SOON / 2, LOOK_S]
+
+
 def test_a_message_that_is_held_is_tried_again_though_others_ring_all_the_time(waiting: Waiting) -> None:
     held = waiting.lanes[0]
     held.wire.reads = [ReadState.HELD]

@@ -228,13 +228,13 @@ def restart_connector(crew: Connectors, name: str, *, only_failed: bool = False)
     awake = {n: one for n, one in standing.tasks.items() if one.state is not TaskState.PAUSED}
     if not awake and standing.state in (TaskState.PAUSED, TaskState.STOPPED):
         return False
-    meant = [n for n, one in awake.items() if not only_failed or one.state is TaskState.FAILED]
-    if len(meant) == len(standing.tasks):
-        crew.wish(name, DesiredState.RESTART)
+    failed = [n for n, one in awake.items() if one.state is TaskState.FAILED]
+    if not only_failed or len(failed) == len(standing.tasks):
+        crew.wish(name, DesiredState.RESTART)  # a task that is paused stays so
         return True
-    for number in meant:
+    for number in failed:
         crew.wish(name, DesiredState.RESTART, number)
-    return bool(meant)
+    return bool(failed)
 
 
 def file_routes() -> APIRouter:
