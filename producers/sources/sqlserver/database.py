@@ -34,7 +34,7 @@ from wrackline.producers.sources.sqlserver.chunks.marks import (
 )
 from wrackline.producers.sources.sqlserver.chunks.whole import SqlServerWholeReader
 from wrackline.producers.sources.sqlserver.connect.quoting import table_name
-from wrackline.producers.sources.sqlserver.connect.server_errors import RIGHT_MISSING
+from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING, RIGHT_MISSING
 from wrackline.producers.sources.sqlserver.decode import SqlServerDecoder
 from wrackline.producers.sources.sqlserver.discover import database_sql, table_sql
 from wrackline.producers.sources.sqlserver.discover.database_sql import identity_of
@@ -394,6 +394,7 @@ class SqlServerDatabase:
             (lambda sql: ask_values(session, sql, "say whether its agent runs")) if here else None,
             self._around.tell,
             beat_s if beats else None,
+            (lambda: False) if self._news is None else self._news.agent_stands,
         )
 
     def _session(self) -> SqlServerReadSession:
@@ -437,8 +438,12 @@ class SqlServerDatabase:
     @contextmanager
     def _catalogued(self) -> Iterator[SqlServerCatalogue]:
         with self._connection.lend() as session:
-            refuse_uncaptured(database_row(session, edition_of(session), self.name))
-            yield self._catalogue_over(session)
+            try:
+                yield self._catalogue_over(session)
+            except WracklineError as error:
+                if error.code == OBJECT_MISSING.code:  # perhaps because nothing is captured any more
+                    refuse_uncaptured(database_row(session, edition_of(session), self.name))
+                raise
 
     def _catalogue_over(self, session: TdsSession) -> SqlServerCatalogue:
         return SqlServerCatalogue(
