@@ -394,6 +394,7 @@ class SqlServerDatabase:
             (lambda sql: ask_values(session, sql, "say whether its agent runs")) if here else None,
             self._around.tell,
             beat_s if beats else None,
+            (lambda: False) if self._news is None else self._news.agent_stands,
         )
 
     def _session(self) -> SqlServerReadSession:

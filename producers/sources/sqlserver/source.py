@@ -6,6 +6,7 @@ In: the settings.  Out: a source.  Decides nothing: it passes each call to the d
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
+from math import inf
 from typing import Final
 
 from wrackline.producers.contract.assumptions import AssumptionReport
@@ -18,7 +19,7 @@ from wrackline.producers.sources.sqlserver.chunks import log_end_survey
 from wrackline.producers.sources.sqlserver.chunks.chunks import SqlServerReader
 from wrackline.producers.sources.sqlserver.chunks.marks import SqlServerFence
 from wrackline.producers.sources.sqlserver.database import SqlServerDatabase
-from wrackline.producers.sources.sqlserver.poll.news_watch import NewsWatch
+from wrackline.producers.sources.sqlserver.poll.news_watch import REFUSED_S, NewsWatch
 from wrackline.producers.sources.sqlserver.session.server import SqlServerConnector
 from wrackline.producers.sources.sqlserver.session.shared_question import SharedQuestion
 from wrackline.producers.sources.sqlserver.stream import SqlServerStream
@@ -66,7 +67,8 @@ class SqlServerSource:
             connector.connect, settings.integer("poll.interval.ms") / 1000, around.monotonic
         )
         self._ends = SharedQuestion(connector.connect, log_end_survey.log_ends, around.monotonic)
-        self._surveys = not connector.reads_only
+        # reads_only: who asks a secondary is routed by the database, as below
+        self._surveys_from, self._clock = inf if connector.reads_only else -inf, around.monotonic
         # who asks a secondary is routed by the database, so one connection may not be asked about all
         news = None if len(own) == 1 or connector.reads_only else self._news
         self._databases = {
@@ -146,14 +148,14 @@ class SqlServerSource:
     @property
     def surveys(self) -> bool:
         """Whether one connection may enter all databases, as far as we know."""
-        return self._surveys
+        return self._clock() >= self._surveys_from
 
     def log_ends(self) -> Mapping[SourcePartition, SqlServerFence]:
         """Mark the end of each log, in one round trip."""
         try:
             ends = self._ends.answers([one.database for one in self._databases])
         except OperatorNeeded:
-            self._surveys = False  # Azure, or a user of one database: a refusal is a line in a log
+            self._surveys_from = self._clock() + REFUSED_S  # as Azure does, or to a user of one database
             raise
         return {
             one: SqlServerFence("end", ends[one.database]) for one in self._databases if one.database in ends

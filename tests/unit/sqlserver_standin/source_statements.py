@@ -165,8 +165,9 @@ def server() -> Iterator[str]:
     yield server_session._EDITION
     yield f"{server_session._READS_VERSIONS} SET TRANSACTION ISOLATION LEVEL READ COMMITTED;"
     yield page_sql.SESSION
-    yield shared_question._LOCKS
+    yield shared_question.LOCKS
     yield page_sql.newest_commits(["shop"] * 60)
+    yield page_sql.catalogue_digests(["shop"] * 60)
     yield page_sql.LOCK_TIMEOUT
     yield database_sql.databases_sql(["shop", "it's"])
     yield database_sql.azure_sql()
@@ -223,7 +224,13 @@ def repairs() -> Iterator[str]:
 
 _BEGINS = re.compile(r"(SELECT|INSERT|DELETE|EXEC|BEGIN|SET|USE|ALTER|GRANT|IF|WITH|UPDATE) [A-Z\[@( ]?")
 # What only puts together what others write, or is part of a statement that others write.
-PARTS = {"log/page_sql.py:page", "log/page_sql.py:instances_now", "log/page_sql.py:ddl_after"}
+PARTS = {
+    "log/page_sql.py:_UNLOCKED",
+    "log/page_sql.py:_numbered",
+    "log/page_sql.py:ddl_after",
+    "log/page_sql.py:instances_now",
+    "log/page_sql.py:page",
+}
 WRITERS = {
     "assume/assumption_sql.py:COMMITS",
     "assume/assumption_sql.py:SCANS",
@@ -266,12 +273,12 @@ WRITERS = {
     "log/page_sql.py:LOCK_TIMEOUT",
     "log/page_sql.py:SESSION",
     "log/page_sql.py:commits_after",
-    "log/page_sql.py:newest_commits",
+    "log/page_sql.py:catalogue_digests",
     "log/page_sql.py:names_now",
     "log/page_sql.py:rows_of_range",
     "session/server.py:_EDITION",
     "session/server.py:_READS_VERSIONS",
-    "session/shared_question.py:_LOCKS",
+    "session/shared_question.py:LOCKS",
     "trials.py:_CLOCK",
     "trials.py:_LOCKS_SHORTLY",
     "trials.py:_RAISE",

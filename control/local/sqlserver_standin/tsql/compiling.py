@@ -37,7 +37,7 @@ from wrackline.control.local.sqlserver_standin.wire.server_error import ServerEr
 from wrackline.control.local.sqlserver_standin.wire.sql_types import MAX, TEXTS, SqlType
 from wrackline.control.local.sqlserver_standin.wire.values import Cell
 
-AGGREGATES = frozenset({"MAX", "MIN", "COUNT", "COUNT_BIG", "SUM"})
+AGGREGATES = frozenset({"MAX", "MIN", "COUNT", "COUNT_BIG", "SUM", "CHECKSUM_AGG"})
 BIT = SqlType("bit")
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {

@@ -1,6 +1,7 @@
 """Functions that know the server: who asks, what time it is, how far the log was read."""
 
 import datetime as dt
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from types import MappingProxyType
@@ -231,6 +232,24 @@ def _data_length(_context: FunctionContext, given: _Arguments) -> Cell:
     return len(value) if isinstance(value, bytes) else 2 * len(str(value))
 
 
+def _hash(_context: FunctionContext, given: _Arguments) -> Cell:
+    algorithm, value = str(given[0]).upper(), given[1]
+    if value is None or algorithm not in {"SHA2_256", "SHA2_512"}:
+        return None
+    data = value.encode("utf-16-le") if isinstance(value, str) else bytes(cast("bytes", value))
+    return hashlib.new(f"sha{algorithm[-3:]}", data).digest()
+
+
+def _checksum(_context: FunctionContext, given: _Arguments) -> Cell:
+    """Rotate and combine: a weak sum, in which what two rows exchange cancels out."""
+    found = 0
+    for value in given:
+        data = value if isinstance(value, bytes) else str(value).lower().encode("utf-16-le")
+        for one in data:
+            found = (found << 4 | found >> 28) & 0xFFFFFFFF ^ one
+    return found - (1 << 32) if found >> 31 else found
+
+
 FUNCTIONS: Mapping[str, tuple[SqlType, _Function]] = MappingProxyType(
     {
         "DB_NAME": (_NAME, _db_name),
@@ -269,6 +288,8 @@ FUNCTIONS: Mapping[str, tuple[SqlType, _Function]] = MappingProxyType(
         "XACT_STATE": (SqlType("smallint"), lambda context, _: int(context.levels > 0)),
         "LEN": (_INT, lambda _, given: None if given[0] is None else len(str(given[0]).rstrip(" "))),
         "DATALENGTH": (SqlType("bigint"), _data_length),
+        "HASHBYTES": (sql_type("varbinary(8000)"), _hash),
+        "CHECKSUM": (_INT, _checksum),
         "UPPER": (_TEXT, lambda _, given: None if given[0] is None else str(given[0]).upper()),
         "LOWER": (_TEXT, lambda _, given: None if given[0] is None else str(given[0]).lower()),
         "ABS": (

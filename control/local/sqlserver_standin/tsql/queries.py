@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import islice
+from operator import xor
 from typing import Any, NamedTuple, Protocol, cast
 
 from wrackline.control.local.sqlserver_standin.model.ordering import order_key
@@ -241,6 +242,9 @@ def _aggregated(
         cells = [cell for row in rows if (cell := compiled.value(row)) is not None]
         if one.name == "SUM":
             found[one] = compiled.of, sum(cast("list[int]", cells)) if cells else None
+            continue
+        if one.name == "CHECKSUM_AGG":
+            found[one] = SqlType("int"), reduce(xor, cast("list[int]", cells)) if cells else None
             continue
         best = max if one.name == "MAX" else min
         of = compiled.of

@@ -27,6 +27,7 @@ from wrackline.control.local.sqlserver_standin.wire.server_error import ServerEr
 from wrackline.control.local.sqlserver_standin.wire.values import Cell
 
 _ALL_CHANGES = "fn_cdc_get_all_changes_"
+_PAST = frozenset({"READPAST", "READCOMMITTEDLOCK"})
 _OPTIONS = {"all", "all update old"}
 
 
@@ -78,6 +79,9 @@ def source(
     """Return what a name in FROM gives; `arguments` are a function's."""
     database, name = located(reader, current, table.parts)
     asker = reader.asks(database)
+    if database.read_committed_snapshot and _PAST & table.hints == {"READPAST"}:
+        text = "You can only specify the READPAST lock in the READ COMMITTED or REPEATABLE READ isolation"
+        raise ServerError(650, f"{text} levels.")
     if arguments is not None:
         return _function(asker, name, table, arguments)
     if name in COLUMNS:

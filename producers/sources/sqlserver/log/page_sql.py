@@ -9,7 +9,7 @@ the place behind a row is written out.  The proof comes last in the batch: what 
 before a page was read, it has announced before the proof is read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from wrackline.producers.sources.sqlserver.connect.quoting import binary_literal, identifier, system_name
@@ -26,6 +26,13 @@ SESSION: Final = (
 _ZONED: Final = "tran_end_time AT TIME ZONE CURRENT_TIMEZONE_ID()"
 _OFFSET: Final = "TODATETIMEOFFSET(tran_end_time, DATEPART(TZOFFSET, SYSDATETIMEOFFSET()))"
 _IN_ONE: Final = 50  # databases in one statement
+# Skips what is locked; without the first, a server refuses the second where a database reads versions.
+_UNLOCKED: Final = "WITH (READCOMMITTEDLOCK, READPAST)"
+_INSTANCE: Final = (
+    "CAST(object_id AS binary(4)) + ISNULL(start_lsn, 0x00) + CASE WHEN has_drop_pending = 1 THEN 0x01 ELSE"
+    " 0x00 END"
+)
+_TABLE: Final = "CAST(object_id AS binary(4)) + CAST(schema_id AS binary(4)) + CAST(name AS varbinary(256))"
 _ORDER: Final = ("__$start_lsn", "__$command_id", "__$seqval", "__$operation")
 
 
@@ -56,11 +63,40 @@ def commits_after(
 
 def newest_commits(databases: Sequence[str]) -> str:
     """Select the newest commit of each database that is not locked, with the database's place in the list."""
-    selects = [
-        f"SELECT {number}, (SELECT MAX(start_lsn) FROM"  # noqa: S608 - a quoted name
-        f" {system_name(database, 'cdc.lsn_time_mapping')} WITH (READPAST))"
-        for number, database in enumerate(databases)
-    ]
+    return _numbered(
+        f"(SELECT MAX(start_lsn) FROM {system_name(database, 'cdc.lsn_time_mapping')} {_UNLOCKED})"  # noqa: S608
+        for database in databases
+    )
+
+
+def catalogue_digests(databases: Sequence[str]) -> str:
+    """Select what differs when a catalogue has changed: of its instances, of its DDL, and of its names.
+
+    CHECKSUM_AGG takes rows in any order, so two that exchange their names might leave it as it was, and so
+    might two starts that a cleanup raises alike: a row is hashed first.  A lock on the catalogue is not
+    waited for: then this fails at once.
+    """
+    return "SET LOCK_TIMEOUT 0;\n" + _numbered(map(_digests, databases))
+
+
+def _digests(database: str) -> str:
+    instances, ddl, tables = (
+        system_name(database, name) for name in ("cdc.change_tables", "cdc.ddl_history", "sys.tables")
+    )
+    return (
+        f"(SELECT {_digest(_INSTANCE)} FROM {instances} {_UNLOCKED}),"  # noqa: S608 - quoted names
+        f" (SELECT MAX(ddl_lsn) FROM {ddl} {_UNLOCKED}),"
+        f" (SELECT {_digest(_TABLE)} FROM {tables} WHERE is_tracked_by_cdc = 1 AND is_ms_shipped = 0)"
+    )
+
+
+def _digest(row: str) -> str:
+    return f"CHECKSUM_AGG(CHECKSUM(HASHBYTES('SHA2_256', {row})))"
+
+
+def _numbered(columns: Iterable[str]) -> str:
+    """Select columns of each database, with its place in the list."""
+    selects = [f"SELECT {number}, {shown}" for number, shown in enumerate(columns)]
     several = [selects[at : at + _IN_ONE] for at in range(0, len(selects), _IN_ONE)]
     return "\n".join(" UNION ALL ".join(some) + ";" for some in several)
 

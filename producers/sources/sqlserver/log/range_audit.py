@@ -85,6 +85,12 @@ class RangeAudit:
             self._counted_at = now
         return found
 
+    def rest_s(self, now: float) -> float:
+        """Return the time until something is to be counted."""
+        if math.isinf(self._interval) or not self._read:
+            return math.inf
+        return max(self._read[0][0] + REST_S, self._counted_at + self._interval) - now
+
     def compare(self, asked: Sequence[CountedRange], counts: Sequence[int]) -> None:
         """Raise if a table has more rows than it had; fewer are the cleanup job's work."""
         for one, found in zip(asked, counts, strict=True):

@@ -7,7 +7,7 @@ A stopped capture job loses nothing, because the server keeps its log until the 
 of change tables can't tell it from a database in which nobody writes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from wrackline.producers.sources.sqlserver.check.facts_sql import AGENT
@@ -38,6 +38,11 @@ _AGAIN_S: Final = 60.0  # between two notices
 _HALTED: Final = frozenset({"Stopped", "Paused"})
 
 
+def halted(services: Iterable[tuple[Any, ...]]) -> tuple[str, str] | None:
+    """Return name and status of the agent if it does not run."""
+    return next(((name, status) for name, status in services if status in _HALTED), None)
+
+
 class CaptureWatch:
     """What is known of the capture job of one database; one thread calls it."""
 
@@ -47,12 +52,15 @@ class CaptureWatch:
         ask: Callable[[str], Sequence[Sequence[tuple[Any, ...]]]] | None,
         tell: Callable[[WracklineError], None],
         beat_s: float | None,
+        agent_stands: Callable[[], bool] = lambda: False,
     ) -> None:
         """Take what runs a batch; None: the agent that captures is on another server, or there is none.
 
         `beat_s`: after so many seconds a heartbeat writes a row that is captured; None: none does.
+        `agent_stands`: what somebody else has seen, so that the agent is asked for at the next look.
         """
         self._database, self._ask, self._tell = database, ask, tell
+        self._agent_stands = agent_stands
         self._patience = QUIET_S if beat_s is None else min(QUIET_S, beat_s + BEAT_S)
         self._why = (
             "a quiet log is reported about every 300 s" if beat_s is None else "a heartbeat was written"
@@ -69,7 +77,7 @@ class CaptureWatch:
         if self._heard is None:  # the place where the log was opened goes out first
             self._heard = now
             return
-        if now < self._due:
+        if now < self._due and not self._agent_stands():
             return
         self._due = now + LOOK_S
         if self._ask is not None:
@@ -79,13 +87,19 @@ class CaptureWatch:
             seconds, quoted = int(now - self._heard), identifier(self._database)
             self._tell(CAPTURE_SILENT(database=self._database, seconds=seconds, why=self._why, quoted=quoted))
 
+    def rest_s(self, now: float) -> float:
+        """Return how long a silent log needs no look, if somebody else asks for the agent."""
+        if self._heard is None:
+            return 0.0
+        return max(self._due, self._heard + self._patience, self._notice_at + _AGAIN_S) - now
+
     def _look_for_agent(self, ask: Callable[[str], Sequence[Sequence[tuple[Any, ...]]]]) -> None:
         try:
             (found,) = ask(AGENT)
         except WracklineError:  # we may not see it; or the connection is lost, and the next poll says so
             self._ask = None
             return
-        for service, status in found:
-            if status in _HALTED:
-                quoted = identifier(self._database)
-                raise AGENT_STANDS(database=self._database, service=service, status=status, quoted=quoted)
+        if (agent := halted(found)) is not None:
+            service, status = agent
+            quoted = identifier(self._database)
+            raise AGENT_STANDS(database=self._database, service=service, status=status, quoted=quoted)

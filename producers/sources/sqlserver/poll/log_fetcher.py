@@ -33,8 +33,8 @@ class PollPace(Protocol):
         """Take what is called when something may be new."""
         ...
 
-    def rest_s(self) -> float:
-        """Return the time to the next poll."""
+    def rest_s(self, most_s: float) -> float:
+        """Return the time to the next poll; `most_s`: after so long something is to be looked at."""
         ...
 
     def end(self, hear: Callable[[], None]) -> None:
@@ -51,8 +51,9 @@ class SteadyPace:
     def begin(self, hear: Callable[[], None]) -> None:
         """Do nothing."""
 
-    def rest_s(self) -> float:
+    def rest_s(self, most_s: float) -> float:
         """Return the time to the next poll."""
+        del most_s
         return self._interval
 
     def end(self, hear: Callable[[], None]) -> None:
@@ -154,5 +155,5 @@ class LogFetcher:
         if piece.quiet:
             with self._lock:
                 self._lock.wait_for(
-                    lambda: self._stopped or self._question or self._news, self._pace.rest_s()
+                    lambda: self._stopped or self._question or self._news, self._pace.rest_s(piece.rest_s)
                 )

@@ -41,6 +41,10 @@ class InstanceRotator:
         """Note how far Kafka has come; any thread may call."""
         self._confirmed = max(self._confirmed, passed)
 
+    def waits(self, tables: Mapping[int, SqlServerTableFacts]) -> bool:
+        """Whether it may have to drop an instance, once Kafka has come so far."""
+        return self._works and any(len(facts.instances) > 1 for facts in tables.values())
+
     def rotate(self, tables: Mapping[int, SqlServerTableFacts]) -> None:
         """Take the next step of each table."""
         if not self._works:

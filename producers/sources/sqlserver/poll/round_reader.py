@@ -14,6 +14,7 @@ under a name is not published under an older one.  Within a commit the names sta
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from math import inf
 from typing import Final, Protocol
 
 from wrackline.producers.kit.notice_throttle import NoticeThrottle
@@ -116,6 +117,7 @@ class LogPiece:
     lost: Sequence[tuple[TableId, WracklineError]] = ()  # tables of which rows are missing
     size: int = 0
     quiet: bool = False  # nothing more is there now
+    rest_s: float = inf  # after which it is read again, also if somebody else knows that nothing is new
     question: bool = False  # the place is to be reported, also if nothing is new
 
 
@@ -141,7 +143,8 @@ class RoundReader:
         self._upto = at.lsn  # of the merger's commits
         self._types: dict[int, Sequence[WireType]] = {}
         self._packer = RowPacker()
-        self._names_due = float("-inf")
+        self._names_due = -inf
+        self._names_known = False  # whether the last poll has seen those of all tables
 
     def read(self) -> LogPiece:
         """Make one round trip."""
@@ -151,7 +154,7 @@ class RoundReader:
             if error.code != ROWS_LOCKED.code:  # the capture job holds its locks as long as it writes
                 raise
             self._settings.notices.tell(LOG_LOCKED, database=self._settings.database)
-            return LogPiece(self._following, ddl=self._at.ddl, quiet=True)
+            return LogPiece(self._following, ddl=self._at.ddl, quiet=True, rest_s=0.0)
 
     def _read(self) -> LogPiece:
         self._begin_range()
@@ -184,7 +187,16 @@ class RoundReader:
             self.rotator.rotate(self._following.tables)
             if not parts:  # else they would not go out
                 self._settings.watch.look(self._clock())
-        return LogPiece(self._following, parts, dict(self._types), self._at.ddl, size=size, quiet=quiet)
+        piece = LogPiece(self._following, parts, dict(self._types), self._at.ddl, size=size, quiet=quiet)
+        return replace(piece, rest_s=self._rest_s()) if quiet else piece
+
+    def _rest_s(self) -> float:
+        """Return when a poll has more to do than to see whether the log or the catalogue has changed."""
+        if self.rotator.waits(self._following.tables):
+            return 0.0
+        now = self._clock()
+        names = inf if self._names_known else self._names_due - now
+        return min(names, self._settings.watch.rest_s(now), self._audit.rest_s(now))
 
     def _answers(
         self, wanted: Sequence[PageRequest], counted: Sequence[CountedRange]
@@ -192,7 +204,7 @@ class RoundReader:
         """Return pages, the other results, and the names, if they were asked for."""
         pages: list[ReadPage] = []
         others: list[TdsAnswer] = []
-        named = self._merger is not None or self._clock() >= self._names_due
+        named = self._names_known = self._merger is not None or self._clock() >= self._names_due
         before = _PROOFS + len(counted)
         try:
             for batch in self._session.stream(self._batch(wanted, counted, named=named), MOST_ROWS):
@@ -203,6 +215,7 @@ class RoundReader:
         except WracklineError as error:
             if error.code != ROWS_LOCKED.code or len(others) <= before:
                 raise
+            self._names_known = False
             rows = [request.table for request, page in zip(wanted, pages, strict=True) if page.rows]
             others[before + 1 :] = self._unlocked_names(rows)
         if named:

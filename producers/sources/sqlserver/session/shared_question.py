@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 AGAIN_S: Final = 30.0  # until a database that gave no answer is asked again
 SILENCE_S: Final = 3.0  # behind which a connection counts as lost: every answer is small
-_LOCKS: Final = "SET LOCK_TIMEOUT 500;"  # a locked table of one database is not waited for
+LOCKS: Final = "SET LOCK_TIMEOUT 500;"  # a locked table of one database is not waited for
 
 
 class SharedQuestion(Generic[T]):
@@ -77,7 +77,7 @@ class SharedQuestion(Generic[T]):
     def _connected(self) -> TdsSession:
         made = self._connect(SILENCE_S)
         try:
-            made.execute(_LOCKS, "take a session's settings")
+            made.execute(LOCKS, "take a session's settings")
         except BaseException:
             made.close()
             raise

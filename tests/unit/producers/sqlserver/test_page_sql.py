@@ -129,6 +129,10 @@ def test_the_news_of_many_databases_are_one_batch_of_statements_that_a_server_ca
     lines = page_sql.newest_commits([f"a]{number}" for number in range(120)]).splitlines()
     assert [line.count("SELECT MAX(start_lsn) FROM [a]]") for line in lines] == [50, 50, 20]
     assert lines[2].startswith(
-        "SELECT 100, (SELECT MAX(start_lsn) FROM [a]]100].cdc.lsn_time_mapping WITH (READPAST))"
+        "SELECT 100, (SELECT MAX(start_lsn) FROM [a]]100].cdc.lsn_time_mapping"
+        " WITH (READCOMMITTEDLOCK, READPAST))"
     )
     assert all(line.endswith(";") for line in lines)
+    first, *digests = page_sql.catalogue_digests([f"a]{number}" for number in range(60)]).splitlines()
+    assert first == "SET LOCK_TIMEOUT 0;"
+    assert [line.count(".sys.tables WHERE is_tracked_by_cdc = 1") for line in digests] == [50, 10]
