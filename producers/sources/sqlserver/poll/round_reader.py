@@ -160,7 +160,7 @@ class RoundReader:
         self._begin_range()
         merger = self._merger
         wanted = [] if merger is None else list(merger.wanted())[:_AT_ONCE]
-        counted = [] if merger is not None else self._due()
+        counted = self._audit.due(self._clock(), self._following.by_change_table)
         try:
             pages, answers, names = self._answers(wanted, counted)
         except WracklineError as error:
@@ -187,8 +187,9 @@ class RoundReader:
             self.rotator.rotate(self._following.tables)
             if not parts:  # else they would not go out
                 self._settings.watch.look(self._clock())
-        piece = LogPiece(self._following, parts, dict(self._types), self._at.ddl, size=size, quiet=quiet)
-        return replace(piece, rest_s=self._rest_s()) if quiet else piece
+        rests = quiet and not self._audit.waits
+        piece = LogPiece(self._following, parts, dict(self._types), self._at.ddl, size=size, quiet=rests)
+        return replace(piece, rest_s=self._rest_s()) if rests else piece
 
     def _rest_s(self) -> float:
         """Return when a poll has more to do than to see whether the log or the catalogue has changed."""
@@ -250,11 +251,6 @@ class RoundReader:
             page.size += len(batch.data)
         else:
             page.cut = True
-
-    def _due(self) -> Sequence[CountedRange]:
-        """Return the ranges to count now; the change table of an instance that was dropped is gone."""
-        known = self._following.by_change_table
-        return [one for one in self._audit.due(self._clock()) if one.table in known]
 
     def _begin_range(self) -> None:
         """Begin with the commits that were found, if the last ones are handed out."""
