@@ -34,7 +34,6 @@ from wrackline.producers.sources.sqlserver.chunks.marks import (
 )
 from wrackline.producers.sources.sqlserver.chunks.whole import SqlServerWholeReader
 from wrackline.producers.sources.sqlserver.connect.quoting import table_name
-from wrackline.producers.sources.sqlserver.connect.server_errors import RIGHT_MISSING
 from wrackline.producers.sources.sqlserver.decode import SqlServerDecoder
 from wrackline.producers.sources.sqlserver.discover import database_sql, table_sql
 from wrackline.producers.sources.sqlserver.discover.database_sql import identity_of
@@ -354,7 +353,7 @@ class SqlServerDatabase:
         ((answer,),) = ask_values(session, grants.rights_sql(rights), "show our rights")
         for right, found in zip(rights, answer, strict=True):
             if found != 1:
-                raise RIGHT_MISSING(doing=right.purpose, reason=f"as {right.granter}: {right.statement}")
+                raise grants.missing(right)
 
     def _round_reader(
         self,
@@ -377,6 +376,7 @@ class SqlServerDatabase:
             NoticeThrottle(self._around.now_ms, self._around.tell),
             self.most_ahead,
             self._capture_watch(session, edition),
+            self._server.user,
             self._mark_settings().table,
         )
         audit = RangeAudit(self.name, settings.integer("log.audit.interval.ms") / 1000 or float("inf"))

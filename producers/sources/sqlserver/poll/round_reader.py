@@ -18,6 +18,7 @@ from math import inf
 from typing import Final, Protocol
 
 from wrackline.producers.kit.notice_throttle import NoticeThrottle
+from wrackline.producers.sources.sqlserver.check import grants
 from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING, ROWS_LOCKED
 from wrackline.producers.sources.sqlserver.discover.discover import CatalogueLook
 from wrackline.producers.sources.sqlserver.discover.types import WireType
@@ -103,6 +104,7 @@ class PollSettings:
     notices: NoticeThrottle
     most_bytes: int  # of the pages of all tables
     watch: CaptureWatch
+    user: str  # our login
     marks: TableId | None = None  # the table that they are written into
 
 
@@ -171,6 +173,7 @@ class RoundReader:
                 raise
             return LogPiece(self._following, ddl=self._at.ddl, lost=lost)
         proof, ddl, commits, *counts = answers
+        self._refuse_silence(proof)
         now = chain.from_iterable(map(python_rows, names))
         renamed = self._following.renamed(now, self._settings.database)
         inside = self._at.cut is not None
@@ -286,11 +289,19 @@ class RoundReader:
             ]
         )
 
+    def _refuse_silence(self, proof: TableAnswer) -> None:
+        """Raise if a role was taken from our login: the pages of its change tables are empty, not old."""
+        known = self._following.by_change_table
+        for _, number, _, _, ours in python_rows(proof):
+            role = known[number][1].role if number in known else None
+            if role is not None and not ours:
+                raise grants.missing(grants.role_right(self._settings.user, role))
+
     def _disproven(
         self, proof: TableAnswer, ddl: TableAnswer, *, renamed: bool
     ) -> Sequence[tuple[TableId, WracklineError]] | None:
         """Return None if the pages count; else look at the catalogue, and return tables that lost rows."""
-        now = frozenset((number, start, bool(gone)) for _, number, start, gone in python_rows(proof))
+        now = frozenset((number, start, bool(gone)) for _, number, start, gone, _ in python_rows(proof))
         altered = [row[4] for row in python_rows(ddl)]
         if now == self._following.proof and not altered and not renamed:
             return None
