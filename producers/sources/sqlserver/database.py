@@ -34,10 +34,12 @@ from wrackline.producers.sources.sqlserver.chunks.marks import (
 )
 from wrackline.producers.sources.sqlserver.chunks.whole import SqlServerWholeReader
 from wrackline.producers.sources.sqlserver.connect.quoting import table_name
+from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING
 from wrackline.producers.sources.sqlserver.decode import SqlServerDecoder
 from wrackline.producers.sources.sqlserver.discover import database_sql, table_sql
 from wrackline.producers.sources.sqlserver.discover.database_sql import identity_of
 from wrackline.producers.sources.sqlserver.discover.discover import (
+    CatalogueLook,
     SqlServerCatalogue,
     SqlServerShapes,
 )
@@ -372,7 +374,7 @@ class SqlServerDatabase:
             settings.integer("max.iteration.transactions"),
             edition.zoned,
             reads,
-            self._catalogue_over(session).look,
+            lambda: self._look(session, edition),
             NoticeThrottle(self._around.now_ms, self._around.tell),
             self.most_ahead,
             self._capture_watch(session, edition),
@@ -383,6 +385,15 @@ class SqlServerDatabase:
         if counted and start.cut is not None:  # events are numbered, so a commit is read from its beginning
             start = replace(start, lsn=previous_lsn(start.lsn), done=WHOLE, cut=None)
         return RoundReader(session, poll, start, following, audit, self._around.monotonic, rotator)
+
+    def _look(self, session: TdsSession, edition: SqlServerEdition) -> CatalogueLook:
+        """Look at the catalogue; raise if there is none, because nothing captures changes any more."""
+        try:
+            return self._catalogue_over(session).look()
+        except WracklineError as error:
+            if error.code == OBJECT_MISSING.code:
+                refuse_uncaptured(database_row(session, edition, self.name))
+            raise
 
     def _capture_watch(self, session: TdsSession, edition: SqlServerEdition) -> CaptureWatch:
         """Watch the agent of this server, unless the changes come from elsewhere."""
