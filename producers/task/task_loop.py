@@ -147,7 +147,7 @@ class Task:
             patience = limits.slice_together
         else:
             dues += [lane.existing.due() for lane in running]
-            patience = limits.slice if len(running) == 1 else limits.slice_beside_others
+            patience = limits.slice_beside_others if len(running) > 1 else limits.slice
         return max(0.0, min(patience, min(dues) - self._clock()))
 
     def _poll(self, lanes: Lanes, flight: RunningCommit | None, patience: float) -> bool:
@@ -169,7 +169,7 @@ class Task:
         if not free and flight is not None:
             wait([flight.future], self._limits.slice)
         elif not running:
-            self._stopping.wait(patience)
+            self._wait.pick((), patience)  # until one is open
         return came
 
     def _by_room(

@@ -11,11 +11,13 @@ import pytest
 from tests.fixtures.sqlserver_world import SqlServerWorld
 from tests.property.test_sqlserver_source_faults import first, steps_until
 from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
-from wrackline.producers.contract.optional_parts import LogEnding
+from wrackline.control.local.sqlserver_standin.tsql.session import SqlSession
+from wrackline.producers.contract.optional_parts import LogEnding, Proving, Surveying
 from wrackline.producers.contract.source_plugin import LogStream, MarkKind
 from wrackline.producers.contract.steps import Fault, Step
 from wrackline.producers.sources.sqlserver.log.lsn import HIGHEST, ZERO
 from wrackline.producers.sources.sqlserver.log.range_audit import CountedRange, RangeAudit
+from wrackline.schemas.errors import OperatorNeeded
 from wrackline.testing.sources.log_suite import row
 from wrackline.testing.sources.reading import events, open_stream, places, read, read_batches
 from wrackline.testing.sources.source_suite import reached
@@ -97,3 +99,43 @@ def test_a_range_of_an_instance_that_is_gone_is_not_counted(
     steps_until(world, stream, Fault)
     monkeypatch.setattr(RangeAudit, "due", lambda _, now: [orders] if now else [])
     steps_until_now(world, stream)
+
+
+def test_a_database_of_which_nothing_is_captured_any_more_is_named_as_that(
+    world: SqlServerWorld, database: ModelDatabase
+) -> None:
+    """The catalogue's own error says no more than that a table of cdc is missing."""
+    tables = world.source.tables(first(world))
+    assert isinstance(world.source, Surveying)
+    database.disable_cdc()
+    for ask in (
+        lambda: world.source.tables(first(world)),
+        lambda: world.source.described(first(world), tables),
+        lambda: world.source.describe(first(world), tables[0]),
+        lambda: world.source.stream(first(world), tables, None),
+    ):
+        with pytest.raises(OperatorNeeded, match="change data capture is disabled in shop0"):
+            ask()
+
+
+def test_what_is_known_of_a_database_is_not_asked_for_again(
+    world: SqlServerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hundred databases start at a time, and a server knows many more."""
+    asked: list[str] = []
+    run = SqlSession.run
+
+    def seen(session: SqlSession, sql: str, *args: object) -> object:
+        asked.append(sql)
+        return run(session, sql, *args)  # type: ignore[arg-type]
+
+    tables = world.source.tables(first(world))
+    monkeypatch.setattr(SqlSession, "run", seen)
+    assert world.source.tables(first(world)) == tables
+    assert len(asked) == 1
+    assert isinstance(world.source, Surveying)
+    world.source.described(first(world), tables)
+    assert len(asked) == 2
+    assert isinstance(world.source, Proving)
+    assert not world.source.unproven(first(world), tables)
+    assert len(asked) == 2

@@ -13,6 +13,7 @@ from wrackline.control.local.sqlserver_standin.wire.server_error import ServerEr
 from wrackline.producers.contract.optional_parts import LogSurvey
 from wrackline.producers.contract.source_plugin import MarkKind
 from wrackline.producers.contract.steps import Appeared, Renamed, Step, Vanished
+from wrackline.producers.sources.sqlserver.log import range_audit
 from wrackline.producers.sources.sqlserver.poll import (
     capture_watch,
     catalogue_digests,
@@ -29,7 +30,7 @@ POLL, DIGEST, NEWS, AGENT = (
     "MAX(start_lsn)",
     "dm_server_services",
 )
-CATALOGUE = "sys.index_columns"
+CATALOGUE, COUNT = "sys.index_columns", "SELECT COUNT_BIG(*) FROM cdc."
 PATIENCE_S = 30.0
 LOCKED = ServerError(1222, "Lock request time out period exceeded.")
 Make = Callable[..., SqlServerWorld]
@@ -50,7 +51,7 @@ def make() -> Iterator[Make]:
     worlds: list[SqlServerWorld] = []
 
     def made(**more: str) -> SqlServerWorld:
-        worlds.append(SqlServerWorld(2, MarkKind.SIGNAL, **more))
+        worlds.append(SqlServerWorld(2, MarkKind.SIGNAL, **{"log.audit.interval.ms": "0"} | more))
         return worlds[-1]
 
     yield made
@@ -143,10 +144,13 @@ def test_a_table_that_is_captured_while_its_database_is_quiet_appears(
     assert step.table.name == "elsewhere"
 
 
-def test_names_that_are_exchanged_while_their_database_is_quiet_are_seen(
-    make: Make, statements: list[str]
+def test_a_table_that_is_renamed_while_its_database_is_quiet_is_seen(
+    make: Make, statements: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also just behind a poll that has seen the older name, so that the next one does not ask for names."""
+    monkeypatch.setattr(round_reader, "_NAMES_S", 1.0)
     quiet = Quiet(make(**{"table.include.list": r"public\.(orders|other)"}), statements)
+    read(quiet.world, quiet.streams[0], quiet.world.commit(quiet.world.source.partitions()[0], row("b", 1)))
     quiet.database().rename_table("public.orders", "other")
     (step,) = quiet.until(Renamed)
     assert isinstance(step, Renamed)
@@ -186,9 +190,10 @@ def test_a_column_that_is_added_while_its_database_is_quiet_gets_its_capture_ins
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_an_agent_that_stops_is_said_of_each_database_although_none_has_news(
-    make: Make, statements: list[str], number: int
+    make: Make, statements: list[str], monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """Though each was looked at a moment ago, and looks for the agent by itself only every 15 seconds."""
+    """Though each was looked at a moment ago, and would not look for the agent so soon."""
+    monkeypatch.setattr(capture_watch, "LOOK_S", 600.0)
     quiet = Quiet(make(), statements)
     quiet.world.model.run_agent(runs=False)
     with pytest.raises(Transient, match=f"nothing of shop{number} is captured"):
@@ -245,6 +250,16 @@ def test_databases_that_read_versions_rest_too(make: Make, statements: list[str]
     assert not any(one.startswith("shop") and POLL in one for one in statements)
     last = world.commit(world.source.partitions()[0], row("b", 2))
     assert events(world, read(world, quiet.streams[0], last))
+
+
+def test_what_was_read_is_counted_again_although_nobody_polls(
+    make: Make, statements: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(range_audit, "REST_S", 2.0)
+    quiet = Quiet(make(**{"log.audit.interval.ms": "100"}), statements)
+    quiet.world.commit(quiet.world.source.partitions()[1], row("b", 1))
+    quiet.rest(lambda: any(COUNT in one and one.startswith("shop1:") for one in statements))
+    assert polls(statements, "shop1")
 
 
 def test_a_silent_capture_job_is_told_although_nobody_polls(

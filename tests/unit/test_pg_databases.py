@@ -31,6 +31,10 @@ class Answering:
         self._answer()
         return {slot: LogState(slot, None, 1, 1, 1, None, None) for slot in slots if slot != "slot_b"}
 
+    def stream(self, *_given: object) -> None:
+        if self.name in self._away:
+            raise AWAY(database=self.name)
+
     def _answer(self) -> None:
         self._asked.append(self.name)
         if self.name in self._away:
@@ -45,6 +49,7 @@ class Server:
         self.away: set[str] = set()
         self.databases = object.__new__(PgDatabases)
         self.databases._next = 0
+        self.databases._opened = set()
         self.databases._sources = {
             one: cast("PgSource", Answering(one.database, self.asked, self.away)) for one in PARTITIONS
         }
@@ -80,3 +85,23 @@ def test_few_are_asked_if_all_are_away_and_the_next_time_others() -> None:
         with pytest.raises(WracklineError, match="away"):
             server.databases.log_ends()
     assert server.asked == ["a", "b", "c", "d", "e", "a"]
+
+
+def test_many_databases_that_refuse_us_come_behind_one_whose_log_was_opened() -> None:
+    server = Server()
+    server.away |= set("abcd")
+    for partition in PARTITIONS:
+        try:
+            server.databases.stream(partition, (), None)
+        except WracklineError:
+            continue
+    server.databases.log_ends()
+    assert server.asked == ["e"]
+    server.away.add("e")
+    for _ in range(2):
+        with pytest.raises(WracklineError, match="e is away"):
+            server.databases.log_ends()
+    assert server.asked == ["e"] * 3, "each time once"
+    server.away.remove("a")
+    server.databases.stream(PARTITIONS[0], (), None)
+    assert server.databases.log_ends().keys() == set(PARTITIONS)

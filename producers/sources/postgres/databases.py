@@ -56,6 +56,7 @@ class PgDatabases:
         sight = PgSight(around.monotonic)
         made = [PgSource(settings.replaced({"database.dbname": name}), around, sight) for name in own]
         self._next = 0  # the database to ask about what concerns all
+        self._opened: set[SourcePartition] = set()  # whose log was opened: the others may refuse us
         self._sources = {partition: source for source in made for partition in source.partitions()}
 
     def partitions(self) -> Sequence[SourcePartition]:
@@ -103,7 +104,9 @@ class PgDatabases:
         fresh: Collection[TableId] = (),
     ) -> PgStream:
         """Open a database's log after `saved`."""
-        return self._of(partition).stream(partition, tables, saved, aside, fresh)
+        opened = self._of(partition).stream(partition, tables, saved, aside, fresh)
+        self._opened.add(partition)
+        return opened
 
     def reader(self, partition: SourcePartition) -> PgReader:
         """Open a connection for chunks."""
@@ -189,17 +192,19 @@ class PgDatabases:
 
     def _ask_any(self, ask: Callable[[PgSource], T], tries: int = _TRIES) -> T:
         """Ask a database, first the one that has answered before; after some errors, raise the last."""
+        sources = self._answering()
         try:
-            return ask(self._answering())
+            return ask(sources[self._next % len(sources)])
         except WracklineError:
             self._next += 1
-            if tries == 1:
+            if tries == 1 or len(sources) == 1:
                 raise
         return self._ask_any(ask, tries - 1)
 
-    def _answering(self) -> PgSource:
-        sources = list(self._sources.values())
-        return sources[self._next % len(sources)]
+    def _answering(self) -> Sequence[PgSource]:
+        """Return the databases that have answered once; all of them before the first one has."""
+        opened = [source for one, source in self._sources.items() if one in self._opened]
+        return opened or list(self._sources.values())
 
     def _of(self, partition: SourcePartition) -> PgSource:
         source = self._sources.get(partition)

@@ -374,7 +374,7 @@ class SqlServerDatabase:
             settings.integer("max.iteration.transactions"),
             edition.zoned,
             reads,
-            lambda: self._look(session, edition),
+            lambda: self._look(session),
             NoticeThrottle(self._around.now_ms, self._around.tell),
             self.most_ahead,
             self._capture_watch(session, edition),
@@ -386,14 +386,10 @@ class SqlServerDatabase:
             start = replace(start, lsn=previous_lsn(start.lsn), done=WHOLE, cut=None)
         return RoundReader(session, poll, start, following, audit, self._around.monotonic, rotator)
 
-    def _look(self, session: TdsSession, edition: SqlServerEdition) -> CatalogueLook:
-        """Look at the catalogue; raise if there is none, because nothing captures changes any more."""
-        try:
+    def _look(self, session: TdsSession) -> CatalogueLook:
+        """Look at the catalogue."""
+        with self._uncaptured_named(session):
             return self._catalogue_over(session).look()
-        except WracklineError as error:
-            if error.code == OBJECT_MISSING.code:
-                refuse_uncaptured(database_row(session, edition, self.name))
-            raise
 
     def _capture_watch(self, session: TdsSession, edition: SqlServerEdition) -> CaptureWatch:
         """Watch the agent of this server, unless the changes come from elsewhere."""
@@ -449,8 +445,18 @@ class SqlServerDatabase:
     @contextmanager
     def _catalogued(self) -> Iterator[SqlServerCatalogue]:
         with self._connection.lend() as session:
-            refuse_uncaptured(database_row(session, edition_of(session), self.name))
-            yield self._catalogue_over(session)
+            with self._uncaptured_named(session):
+                yield self._catalogue_over(session)
+
+    @contextmanager
+    def _uncaptured_named(self, session: TdsSession) -> Iterator[None]:
+        """Say of a catalogue that is not there that nothing is captured any more, if that is the reason."""
+        try:
+            yield
+        except WracklineError as error:
+            if error.code == OBJECT_MISSING.code:
+                refuse_uncaptured(database_row(session, edition_of(session), self.name))
+            raise
 
     def _catalogue_over(self, session: TdsSession) -> SqlServerCatalogue:
         return SqlServerCatalogue(

@@ -21,6 +21,7 @@ from wrackline.producers.cutting.cutter import CutPolicy, Publication
 from wrackline.producers.cutting.table_topics import TableTopics
 from wrackline.producers.kafka.failures import TopicRefusedError
 from wrackline.producers.kafka.publisher import Publisher
+from wrackline.producers.task.lane_wait import LaneWait
 from wrackline.producers.task.lanes import Lanes
 from wrackline.producers.task.partition_opener import PartitionOpener, SnapshotOptions, SourcePartitionOpener
 from wrackline.producers.task.partition_run import PartitionRun
@@ -291,3 +292,26 @@ def test_a_loop_does_not_spin_for_a_database_that_nothing_can_open_yet() -> None
     assert not rings.acquire(blocking=False)
     leave.set()
     assert all(rings.acquire(timeout=20) for _ in range(8)), "the end of each ends the wait of the loop"
+
+
+def test_while_no_log_is_open_the_loop_waits_for_one_and_does_not_look_all_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Fifty that a slow server opens cost a core's tenth, if the loop looked a hundred times a second."""
+    pick, waits, waited = LaneWait.pick, list[float](), threading.Event()
+
+    def seen(self: LaneWait, lanes: Sequence[PartitionRun], patience: float) -> Sequence[PartitionRun]:
+        if not lanes:
+            waits.append(patience)
+            if len(waits) > 2:
+                waited.set()
+        return pick(self, lanes, patience)
+
+    def opened_late(_: str) -> None:
+        waited.wait(20)
+
+    monkeypatch.setattr(LaneWait, "pick", seen)
+    world = World(positions=start_at_zero(), opening=opened_late)
+    world.run(has_all)
+    assert world.rows == {"good": ROWS, "odd": ROWS}
+    assert waits[1:3] == [world.limits.slice] * 2

@@ -52,7 +52,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
 _AS_PRECISE = {"AT TIME ZONE", "TODATETIMEOFFSET"}
 _PIECE = re.compile(r"\[\^?[^\]]*\]|.", re.DOTALL)
 _WILD = MappingProxyType({"%": ".*", "_": "."})
-_WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
+WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
 _NUMBERS = ("bit", "tinyint", "smallint", "int", "bigint", "smallmoney", "money", "decimal", "real", "float")
 
 
@@ -206,7 +206,7 @@ def _known(of: SqlType, cell: Cell) -> Compiled:
 
 def _whole_numbers(tested: Compiled, items: Sequence[Compiled]) -> frozenset[Cell]:
     """Return the items of a list if all are whole numbers, as the tested value is; else nothing."""
-    if tested.of.name not in _WHOLE or not all(item.constant and item.of.name in _WHOLE for item in items):
+    if tested.of.name not in WHOLE or not all(item.constant and item.of.name in WHOLE for item in items):
         return frozenset()
     found = frozenset(item.value(()) for item in items)
     return frozenset() if None in found else found

@@ -4,7 +4,7 @@ A condition on the columns that a source is sorted by bounds what is read of it,
 that, a page of a large change table would cost a look at every row.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, cast
 from wrackline.control.local.sqlserver_standin.model.ordering import order_key
 from wrackline.control.local.sqlserver_standin.model.relations import END, RowSource
 from wrackline.control.local.sqlserver_standin.model.tables import Cells
-from wrackline.control.local.sqlserver_standin.tsql.compiling import AGGREGATES, Compiler, common_type
+from wrackline.control.local.sqlserver_standin.tsql.compiling import AGGREGATES, WHOLE, Compiler, common_type
 from wrackline.control.local.sqlserver_standin.tsql.reading.syntax import (
     Constant,
     Derived,
@@ -140,11 +140,32 @@ def _joined(one: From, session: Sources) -> tuple[list[tuple[str, ShownColumn]],
     fits: Callable[[Cells], bool] = lambda _row: True  # noqa: E731
     if one.on is not None:
         fits = Compiler(NameScope(columns), session).condition(one.on)
+    near = _near(one.on, NameScope(columns), len(left), right_rows)
     rows: list[Cells] = []
     for row in left_rows:
-        found_rows = [whole for other in right_rows if fits(whole := row + other)]
+        found_rows = [whole for other in near(row) if fits(whole := row + other)]
         rows += found_rows or ([row + (None,) * len(right)] if one.kind == "LEFT" else [])
     return columns, rows
+
+
+def _near(
+    on: Expression | None, scope: NameScope, width: int, right_rows: Sequence[Cells]
+) -> Callable[[Cells], Sequence[Cells]]:
+    """Return what finds the rows on the right that a row on the left may fit: by a whole number, or all.
+
+    Of a server with two hundred databases, each pair of rows would else be looked at.
+    """
+    for part in [] if on is None else _conjuncts(on):
+        if not isinstance(part, Operation) or part.sign != "=":
+            continue
+        places = sorted(scope.find(side) for side in part.sides if isinstance(side, NamedColumn))
+        whole = all(scope.columns[place][1].of.name in WHOLE for place in places)
+        if len(places) == 2 and places[0] < width <= places[1] and whole:
+            found: defaultdict[Cell, list[Cells]] = defaultdict(list)
+            for row in right_rows:
+                found[row[places[1] - width]].append(row)
+            return lambda row: found.get(row[places[0]], [])
+    return lambda _row: right_rows
 
 
 def _expanded(items: Iterable[ResultItem], scope: NameScope) -> Iterator[ResultItem]:
