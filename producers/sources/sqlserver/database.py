@@ -444,9 +444,8 @@ class SqlServerDatabase:
 
     @contextmanager
     def _catalogued(self) -> Iterator[SqlServerCatalogue]:
-        with self._connection.lend() as session:
-            with self._uncaptured_named(session):
-                yield self._catalogue_over(session)
+        with self._connection.lend() as session, self._uncaptured_named(session):
+            yield self._catalogue_over(session)
 
     @contextmanager
     def _uncaptured_named(self, session: TdsSession) -> Iterator[None]:
