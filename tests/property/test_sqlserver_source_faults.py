@@ -8,7 +8,6 @@ import gc
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -18,18 +17,16 @@ from wrackline.control.local.sqlserver_standin.wire.server_error import ServerEr
 from wrackline.producers.contract.optional_parts import Beating, LogEnding, NoServerPosition, Removable
 from wrackline.producers.contract.row_chunks import ChunkRequest
 from wrackline.producers.contract.source_plugin import LogStream, MarkKind
-from wrackline.producers.contract.steps import Appeared, Commit, Fault, Reshaped, Rows, Step, Vanished
+from wrackline.producers.contract.steps import Appeared, Fault, Reshaped, Rows, Step, Vanished
 from wrackline.producers.sources.sqlserver.log import page_merger
 from wrackline.producers.sources.sqlserver.log.lsn import lsn_text
 from wrackline.producers.sources.sqlserver.log.page_merger import CommitPart, PageMerger, PageRequest
 from wrackline.producers.sources.sqlserver.log.position import position_of
 from wrackline.producers.sources.sqlserver.poll.round_reader import ReadPage, RoundReader
-from wrackline.producers.sources.sqlserver.wire.token_reader import TdsBatch
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
 from wrackline.schemas.tables.table import SourcePartition
 from wrackline.testing.sources.log_suite import row
 from wrackline.testing.sources.reading import (
-    committed,
     events,
     open_stream,
     places,
@@ -117,43 +114,6 @@ def test_a_statement_that_moves_all_keys_loses_none(make: Make) -> None:
         ("d", ("a", 30)),
         ("c", ("a", 0)),
     ]
-
-
-@pytest.mark.full
-def test_a_statement_that_moves_ten_thousand_keys_is_read_in_pages_of_a_hundred(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same as it was reported, DBZ-8858: all deletes of a table come before the first insert."""
-    monkeypatch.setattr(page_merger, "FIRST_ROWS", 100)
-    monkeypatch.setattr(page_merger, "MOST_ROWS", 100)
-    pages: list[int] = []
-    fill = RoundReader._fill
-
-    def seen(reader: RoundReader, into: list[ReadPage], request: PageRequest, batch: TdsBatch) -> None:
-        fill(reader, into, request, batch)
-        pages.append(len(into[-1].rows))
-
-    monkeypatch.setattr(RoundReader, "_fill", seen)
-    world, count = make(), 10_000
-    database = world.database(first(world))
-    stream = open_stream(world, first(world))
-    with database.transaction() as one:
-        for number in range(count):
-            one.insert("public.orders", {"shop": "a", "number": number})
-    database.scan()
-    world.run(first(world), "UPDATE [public].orders SET number = number + 1;")
-    database.scan()
-    moved = lsn_text(database.job().mapping[-1].start_lsn)
-    steps: list[Step] = []
-    while not committed(moved)(steps):  # however long it takes on a busy machine
-        batch = stream.poll(world.around.monotonic() + 0.2)
-        steps += () if batch is None else batch.steps
-    seen_events = [(one.op, (one.key or ())[1]) for one in events(world, steps)][count:]
-    assert seen_events == [
-        *(("d", number) for number in range(count)),
-        *(("c", number) for number in range(1, count + 1)),
-    ]
-    assert max(pages) == 100
 
 
 @pytest.mark.usefixtures("small_pages")
@@ -270,36 +230,6 @@ def test_a_login_without_the_role_is_refused_instead_of_reading_nothing(make: Ma
     world.model.grant("reader", database.name, Grant(schemas=everything, roles=frozenset({"readers"})))
     stream = open_stream(world, first(world))
     assert events(world, read(world, stream, world.commit(first(world), row("a", 1))))
-
-
-@pytest.mark.parametrize("hours", [-12, 0, 14])
-def test_a_commit_has_its_moment_in_any_zone(make: Make, hours: int) -> None:
-    """DBZ-6388: `ts_ms` was off by the server's offset."""
-    world = make()
-    world.model.zone = dt.timezone(dt.timedelta(hours=hours))
-    world.model.zone_name = "UTC"
-    stream = open_stream(world, first(world))
-    name, moment = world.commit(first(world), row("a", 1)), world.model.now
-    (commit,) = [s for s in read(world, stream, name) if isinstance(s, Commit) and s.transaction == name]
-    assert commit.committed_ms == int(moment.timestamp() * 1000)
-
-
-def test_commits_in_the_hour_that_a_clock_repeats_are_read_once_and_in_their_order(make: Make) -> None:
-    """DBZ-6388: a server has local times, of which 02:30 comes twice; it means the first of the two."""
-    world = make()
-    world.model.zone, world.model.zone_name = ZoneInfo("Europe/Berlin"), "W. Europe Standard Time"
-    stream = open_stream(world, first(world))
-    change = dt.datetime(2026, 10, 25, 1, 0, tzinfo=dt.UTC)
-    minutes = (-90, -30, 30, 90)
-    names = []
-    with world.model.lock:
-        for number, minute in enumerate(minutes):
-            world.model.set_time(change + dt.timedelta(minutes=minute))
-            names.append(world.commit(first(world), row("a", number)))
-    steps = read(world, stream, *names)
-    assert [one.key for one in events(world, steps)] == [("a", number) for number in range(4)]
-    seen = {s.transaction: s.committed_ms for s in steps if isinstance(s, Commit)}
-    assert [(seen[name] / 1000 - change.timestamp()) / 60 for name in names] == [-90, -30, -30, 90]
 
 
 def test_a_cleanup_that_overtook_the_reader_is_loud(make: Make) -> None:
