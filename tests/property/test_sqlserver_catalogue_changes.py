@@ -4,7 +4,7 @@ Each change of the catalogue comes at a moment that others of our tests leave ou
 proof, while a range rests, or while the pipeline was stopped.  The server is the stand-in.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import pytest
 
@@ -97,7 +97,13 @@ def test_a_range_of_an_instance_that_is_gone_is_not_counted(
     stream = open_stream(world, first(world))
     database.disable_table("public_orders")
     steps_until(world, stream, Fault)
-    monkeypatch.setattr(RangeAudit, "due", lambda _, now: [orders] if now else [])
+    due = RangeAudit.due
+
+    def with_orders(audit: RangeAudit, now: float, tables: Collection[int]) -> Sequence[CountedRange]:
+        audit._due.append(orders)
+        return due(audit, now, tables)
+
+    monkeypatch.setattr(RangeAudit, "due", with_orders)
     steps_until_now(world, stream)
 
 

@@ -97,7 +97,7 @@ class Reader:
         """Count the newest range that has rested, as the audit asks for it."""
         self.clock += REST_S
         names = {one.object_id: one.name for one in catalogue(self.session)}
-        asked = self.audit.due(self.clock)
+        asked = self.audit.due(self.clock, names)
         found = [
             rows(self.session, page_sql.rows_of_range("shop", names[one.table], one.above, one.upto))[0][0]
             for one in asked

@@ -17,7 +17,7 @@ from wrackline.control.local.sqlserver_standin.wire.server_error import ServerEr
 from wrackline.producers.contract.optional_parts import Beating, LogEnding, NoServerPosition, Removable
 from wrackline.producers.contract.row_chunks import ChunkRequest
 from wrackline.producers.contract.source_plugin import LogStream, MarkKind
-from wrackline.producers.contract.steps import Appeared, Commit, Fault, Reshaped, Rows, Step, Vanished
+from wrackline.producers.contract.steps import Appeared, Fault, Reshaped, Rows, Step, Vanished
 from wrackline.producers.sources.sqlserver.log import page_merger
 from wrackline.producers.sources.sqlserver.log.lsn import lsn_text
 from wrackline.producers.sources.sqlserver.log.page_merger import CommitPart, PageMerger, PageRequest
@@ -230,18 +230,6 @@ def test_a_login_without_the_role_is_refused_instead_of_reading_nothing(make: Ma
     world.model.grant("reader", database.name, Grant(schemas=everything, roles=frozenset({"readers"})))
     stream = open_stream(world, first(world))
     assert events(world, read(world, stream, world.commit(first(world), row("a", 1))))
-
-
-@pytest.mark.parametrize("hours", [-12, 0, 14])
-def test_a_commit_has_its_moment_in_any_zone(make: Make, hours: int) -> None:
-    """DBZ-6388: `ts_ms` was off by the server's offset."""
-    world = make()
-    world.model.zone = dt.timezone(dt.timedelta(hours=hours))
-    world.model.zone_name = "UTC"
-    stream = open_stream(world, first(world))
-    name, moment = world.commit(first(world), row("a", 1)), world.model.now
-    (commit,) = [s for s in read(world, stream, name) if isinstance(s, Commit) and s.transaction == name]
-    assert commit.committed_ms == int(moment.timestamp() * 1000)
 
 
 def test_a_cleanup_that_overtook_the_reader_is_loud(make: Make) -> None:

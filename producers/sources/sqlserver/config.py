@@ -225,8 +225,8 @@ _READING = (
     Setting(
         "log.audit.interval.ms",
         SettingKind.INT,
-        "How often the rows of a range that was handed out are counted again, so that a commit that the"
-        " server shows late is found; 0: never.",
+        "How often the rows that were handed out since the last time are counted again, so that a commit that"
+        " the server shows late is found; 0: never.",
         "30000",
         LOW,
         GROUP,

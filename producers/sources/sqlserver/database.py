@@ -34,11 +34,12 @@ from wrackline.producers.sources.sqlserver.chunks.marks import (
 )
 from wrackline.producers.sources.sqlserver.chunks.whole import SqlServerWholeReader
 from wrackline.producers.sources.sqlserver.connect.quoting import table_name
-from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING, RIGHT_MISSING
+from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING
 from wrackline.producers.sources.sqlserver.decode import SqlServerDecoder
 from wrackline.producers.sources.sqlserver.discover import database_sql, table_sql
 from wrackline.producers.sources.sqlserver.discover.database_sql import identity_of
 from wrackline.producers.sources.sqlserver.discover.discover import (
+    CatalogueLook,
     SqlServerCatalogue,
     SqlServerShapes,
 )
@@ -354,7 +355,7 @@ class SqlServerDatabase:
         ((answer,),) = ask_values(session, grants.rights_sql(rights), "show our rights")
         for right, found in zip(rights, answer, strict=True):
             if found != 1:
-                raise RIGHT_MISSING(doing=right.purpose, reason=f"as {right.granter}: {right.statement}")
+                raise grants.missing(right)
 
     def _round_reader(
         self,
@@ -373,16 +374,22 @@ class SqlServerDatabase:
             settings.integer("max.iteration.transactions"),
             edition.zoned,
             reads,
-            self._catalogue_over(session).look,
+            lambda: self._look(session),
             NoticeThrottle(self._around.now_ms, self._around.tell),
             self.most_ahead,
             self._capture_watch(session, edition),
+            self._server.user,
             self._mark_settings().table,
         )
         audit = RangeAudit(self.name, settings.integer("log.audit.interval.ms") / 1000 or float("inf"))
         if counted and start.cut is not None:  # events are numbered, so a commit is read from its beginning
             start = replace(start, lsn=previous_lsn(start.lsn), done=WHOLE, cut=None)
         return RoundReader(session, poll, start, following, audit, self._around.monotonic, rotator)
+
+    def _look(self, session: TdsSession) -> CatalogueLook:
+        """Look at the catalogue."""
+        with self._uncaptured_named(session):
+            return self._catalogue_over(session).look()
 
     def _capture_watch(self, session: TdsSession, edition: SqlServerEdition) -> CaptureWatch:
         """Watch the agent of this server, unless the changes come from elsewhere."""
@@ -437,13 +444,18 @@ class SqlServerDatabase:
 
     @contextmanager
     def _catalogued(self) -> Iterator[SqlServerCatalogue]:
-        with self._connection.lend() as session:
-            try:
-                yield self._catalogue_over(session)
-            except WracklineError as error:
-                if error.code == OBJECT_MISSING.code:  # perhaps because nothing is captured any more
-                    refuse_uncaptured(database_row(session, edition_of(session), self.name))
-                raise
+        with self._connection.lend() as session, self._uncaptured_named(session):
+            yield self._catalogue_over(session)
+
+    @contextmanager
+    def _uncaptured_named(self, session: TdsSession) -> Iterator[None]:
+        """Say of a catalogue that is not there that nothing is captured any more, if that is the reason."""
+        try:
+            yield
+        except WracklineError as error:
+            if error.code == OBJECT_MISSING.code:
+                refuse_uncaptured(database_row(session, edition_of(session), self.name))
+            raise
 
     def _catalogue_over(self, session: TdsSession) -> SqlServerCatalogue:
         return SqlServerCatalogue(

@@ -250,7 +250,7 @@ WRITERS = {
     "check/facts_sql.py:newest_age",
     "check/grants.py:_right",
     "check/grants.py:_place_right",
-    "check/grants.py:needed_rights",
+    "check/grants.py:role_right",
     "check/grants.py:rights_sql",
     "chunks/log_end_survey.py:ends_sql",
     "chunks/marks.py:FENCE_SQL",

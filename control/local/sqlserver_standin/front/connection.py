@@ -43,6 +43,7 @@ from wrackline.control.local.sqlserver_standin.wire.tokens import Done
 _LEVELS = {0: None, 2: "READ COMMITTED", 5: "SNAPSHOT"}
 _DEFAULT_TEXT_SIZE = 4096
 _UTF8_SUPPORT = 0x0A
+_KILLED = "Cannot continue the execution because the session is in the kill state."
 _STRICT_VERSION = 0x08000000
 
 
@@ -183,6 +184,10 @@ class ClientConnection:
     def _request(self, session: SqlSession, message: ClientMessage) -> None:
         self._cancelled = message.kind == MessageKind.ATTENTION
         answer = self._answer(in_procedure=message.kind == MessageKind.RPC)
+        if session.is_severed:
+            answer.error(ServerError(596, _KILLED, severity=21))
+            answer.finish()
+            raise Gone
         if self._cancelled:
             answer.acknowledge()
             return

@@ -90,6 +90,10 @@ class ModelServer:
         with self.lock:
             del self.databases[name.lower()]
 
+    def holds(self, database: ModelDatabase) -> bool:
+        """Say whether a database is there, and can be read."""
+        return self.databases.get(database.name.lower()) is database and database.state not in _UNREADABLE
+
     def create_login(self, user: str, password: str, *, administrator: bool = False) -> None:
         """Make a SQL log-in; one that is no administrator sees a database that it has a grant in."""
         self.passwords[user.lower()] = password

@@ -103,6 +103,11 @@ class SqlSession:
         """Return who asks, in the current database."""
         return self.asks(self.database)
 
+    @property
+    def is_severed(self) -> bool:
+        """Whether its database was dropped or taken away, which no session in it outlives."""
+        return not self.server.holds(self.database)
+
     def asks(self, database: ModelDatabase) -> Asker:
         """Return who asks in a database."""
         return Asker(self.server, database, self.user, self.transaction)

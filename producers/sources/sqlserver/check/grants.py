@@ -1,13 +1,16 @@
 """The rights of a pipeline's login: no more than it needs, and a proof of each.  Pure.
 
 Without the role of a capture instance its change table looks empty, and no error says why.  So an empty
-answer proves nothing, and each right is asked for by its name.
+answer proves nothing, and each right is asked for by its name; the roles with each poll (`log/page_sql.py`).
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier, literal
+from wrackline.producers.sources.sqlserver.connect.server_errors import RIGHT_MISSING
+from wrackline.producers.sources.sqlserver.log.page_sql import is_member
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.tables.table import TableId
 
 
@@ -42,12 +45,7 @@ def needed_rights(
     """
     yield _right("cdc", "SCHEMA", "SELECT", user, "read the change tables")
     for role in sorted(set(roles)):
-        owns = "IS_ROLEMEMBER(N'db_owner') = 1"  # who needs no role
-        yield NeededRight(
-            f"CASE WHEN IS_ROLEMEMBER({literal(role)}) = 1 OR {owns} THEN 1 ELSE 0 END",
-            f"ALTER ROLE {identifier(role)} ADD MEMBER {identifier(user)};",
-            f"read change tables that are only for the role {role}",
-        )
+        yield role_right(user, role)
     for table in tables:
         yield _right(_object(table), "OBJECT", "SELECT", user, f"read the rows of {table}")
     if signals is not None:
@@ -55,6 +53,20 @@ def needed_rights(
             yield _right(_object(signals), "OBJECT", right, user, f"use the signal table {signals}")
     if fence:
         yield _place_right(user, azure=azure)
+
+
+def role_right(user: str, role: str) -> NeededRight:
+    """Name what the change table of an instance with a role needs."""
+    return NeededRight(
+        f"CASE WHEN {is_member(literal(role))} THEN 1 ELSE 0 END",
+        f"ALTER ROLE {identifier(role)} ADD MEMBER {identifier(user)};",
+        f"read change tables that are only for the role {role}",
+    )
+
+
+def missing(right: NeededRight) -> WracklineError:
+    """Return the error about a right that our login lacks."""
+    return RIGHT_MISSING(doing=right.purpose, reason=f"as {right.granter}: {right.statement}")
 
 
 def update_right(user: str, signals: TableId) -> NeededRight:

@@ -69,9 +69,9 @@ CAPTURE_RENEWED = define(
     hint=f"the changes in between were captured by nobody, so start over: {_ANEW}",
 )
 
-LOST = frozenset(  # the log is another log, or lacks later changes
+LOST = frozenset(  # the log is another log, or lacks later changes, or we have passed changes that came late
     one.code for one in (DATABASE_FOREIGN, HISTORY_FORKED, LOG_BEHIND, CAPTURE_RENEWED)
-) | {"sqlserver.cleaned_away"}
+) | {"sqlserver.cleaned_away", "sqlserver.late_rows"}
 
 
 @dataclass(frozen=True, slots=True)

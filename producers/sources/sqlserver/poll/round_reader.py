@@ -18,6 +18,7 @@ from math import inf
 from typing import Final, Protocol
 
 from wrackline.producers.kit.notice_throttle import NoticeThrottle
+from wrackline.producers.sources.sqlserver.check import grants
 from wrackline.producers.sources.sqlserver.connect.server_errors import OBJECT_MISSING, ROWS_LOCKED
 from wrackline.producers.sources.sqlserver.discover.discover import CatalogueLook
 from wrackline.producers.sources.sqlserver.discover.types import WireType
@@ -103,6 +104,7 @@ class PollSettings:
     notices: NoticeThrottle
     most_bytes: int  # of the pages of all tables
     watch: CaptureWatch
+    user: str  # our login
     marks: TableId | None = None  # the table that they are written into
 
 
@@ -160,7 +162,7 @@ class RoundReader:
         self._begin_range()
         merger = self._merger
         wanted = [] if merger is None else list(merger.wanted())[:_AT_ONCE]
-        counted = [] if merger is not None else self._due()
+        counted = self._audit.due(self._clock(), self._following.by_change_table)
         try:
             pages, answers, names = self._answers(wanted, counted)
         except WracklineError as error:
@@ -171,6 +173,7 @@ class RoundReader:
                 raise
             return LogPiece(self._following, ddl=self._at.ddl, lost=lost)
         proof, ddl, commits, *counts = answers
+        self._refuse_silence(proof)
         now = chain.from_iterable(map(python_rows, names))
         renamed = self._following.renamed(now, self._settings.database)
         inside = self._at.cut is not None
@@ -187,8 +190,9 @@ class RoundReader:
             self.rotator.rotate(self._following.tables)
             if not parts:  # else they would not go out
                 self._settings.watch.look(self._clock())
-        piece = LogPiece(self._following, parts, dict(self._types), self._at.ddl, size=size, quiet=quiet)
-        return replace(piece, rest_s=self._rest_s()) if quiet else piece
+        rests = quiet and not self._audit.waits
+        piece = LogPiece(self._following, parts, dict(self._types), self._at.ddl, size=size, quiet=rests)
+        return replace(piece, rest_s=self._rest_s()) if rests else piece
 
     def _rest_s(self) -> float:
         """Return when a poll has more to do than to see whether the log or the catalogue has changed."""
@@ -251,11 +255,6 @@ class RoundReader:
         else:
             page.cut = True
 
-    def _due(self) -> Sequence[CountedRange]:
-        """Return the ranges to count now; the change table of an instance that was dropped is gone."""
-        known = self._following.by_change_table
-        return [one for one in self._audit.due(self._clock()) if one.table in known]
-
     def _begin_range(self) -> None:
         """Begin with the commits that were found, if the last ones are handed out."""
         if self._merger is None and self._next:
@@ -290,11 +289,19 @@ class RoundReader:
             ]
         )
 
+    def _refuse_silence(self, proof: TableAnswer) -> None:
+        """Raise if a role was taken from our login: the pages of its change tables are empty, not old."""
+        known = self._following.by_change_table
+        for _, number, _, _, ours in python_rows(proof):
+            role = known[number][1].role if number in known else None
+            if role is not None and not ours:
+                raise grants.missing(grants.role_right(self._settings.user, role))
+
     def _disproven(
         self, proof: TableAnswer, ddl: TableAnswer, *, renamed: bool
     ) -> Sequence[tuple[TableId, WracklineError]] | None:
         """Return None if the pages count; else look at the catalogue, and return tables that lost rows."""
-        now = frozenset((number, start, bool(gone)) for _, number, start, gone in python_rows(proof))
+        now = frozenset((number, start, bool(gone)) for _, number, start, gone, _ in python_rows(proof))
         altered = [row[4] for row in python_rows(ddl)]
         if now == self._following.proof and not altered and not renamed:
             return None

@@ -45,6 +45,7 @@ from wrackline.schemas.errors import WracklineError
 DOING = "execute a statement"
 _AT_ONCE = 10_000
 _PIECE = 1 << 16
+_FATAL = 20  # from this severity on a server ends the connection behind its error
 _NO_END = StatementEnd(MORE, None)
 
 
@@ -241,6 +242,8 @@ class TdsSession:
     def _failed(self, failure: ServerMessage, doing: str) -> WracklineError:
         """Say what an error means; a server may want a new login, because the token of ours has expired."""
         error = explain(failure.number, failure.words, doing)
+        if failure.severity >= _FATAL:  # the server closes its side too
+            self.close()
         if error.code != LOGIN_REFUSED.code:
             return error
         self.close()

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.producers.sqlserver.change_model import ALL, TABLES, Server, history, lsn, positions, read
+from wrackline.producers.sources.sqlserver.log import range_audit
 from wrackline.producers.sources.sqlserver.log.change_rows import INSERT, RowPlace, row_key
 from wrackline.producers.sources.sqlserver.log.lsn import ZERO
 from wrackline.producers.sources.sqlserver.log.page_merger import CommitPart, LoggedCommit, TableRange
@@ -29,7 +30,7 @@ def audited(server: Server, position: SqlServerPosition) -> tuple[RangeAudit, li
     for part in read(server, position)[0]:
         audit.count(part)
     audit.end(0)
-    return audit, list(audit.due(10))
+    return audit, list(audit.due(10, TABLES))
 
 
 @settings(max_examples=25, deadline=None)
@@ -70,33 +71,68 @@ def poll(audit: RangeAudit, now: float, number: int) -> None:
     audit.end(now)
 
 
-def test_the_newest_range_that_has_rested_is_counted_and_not_too_often() -> None:
+def test_all_that_has_rested_is_counted_once_and_not_too_often() -> None:
     audit = RangeAudit("shop", 30)
-    assert audit.due(0) == ()
+    assert audit.due(0, TABLES) == []
     for now in range(20):
         poll(audit, now, now)
-    [asked] = audit.due(20)
-    assert asked == CountedRange(TABLE, lsn(10), lsn(11), 2), "read at 10 s; an update has two rows"
-    assert audit.due(49) == ()
-    [later] = audit.due(50)
-    assert later.upto == lsn(20)
-    assert audit.due(1000) == (), "nothing was read since"
+    [asked] = audit.due(20, TABLES)
+    assert asked == CountedRange(TABLE, lsn(0), lsn(11), 22), "read up to 10 s; an update has two rows"
+    assert audit.due(21, TABLES) == [asked], "nobody has counted it yet: that poll was in vain"
+    audit.compare([asked], [22])
+    assert audit.due(49, TABLES) == []
+    [later] = audit.due(50, TABLES)
+    assert (later.above, later.upto) == (lsn(11), lsn(20))
+    audit.compare([later], [18])
+    assert audit.due(1000, TABLES) == [], "nothing was read since"
+
+
+def test_a_log_that_is_never_quiet_is_remembered_by_the_second() -> None:
+    audit = RangeAudit("shop", 30)
+    for number in range(40_000):
+        poll(audit, number / 1000, number)
+    assert len(audit._read) <= 41
+    assert sum(len(one.ranges()) for one in audit._read) <= 41
+    [asked] = audit.due(40, TABLES)
+    assert asked == CountedRange(TABLE, lsn(0), lsn(30_000), 60_000), "one count of one table"
+
+
+def test_a_poll_counts_no_more_than_so_many_tables_and_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(range_audit, "_MOST_TABLES", 2)
+    monkeypatch.setattr(range_audit, "_MOST_ROWS", 5)
+    audit = RangeAudit("shop", 30)
+    audit.begin(SqlServerPosition(1, lsn(1)), [TableRange(one, lsn(2), lsn(9)) for one in range(5)])
+    audit._rows.update({0: 7, 1: 3, 2: 3})
+    audit.end(0)
+    polls = []
+    while asked := audit.due(10, range(5)):
+        assert audit.waits
+        polls.append([one.table for one in asked])
+        audit.compare(asked, [one.rows for one in asked])
+    assert polls == [[0], [1], [2, 3], [4]]
+    assert not audit.waits
+
+
+def test_a_table_that_is_gone_is_not_counted() -> None:
+    audit = RangeAudit("shop", 30)
+    poll(audit, 0, 1)
+    assert audit.due(10, ()) == []
 
 
 def test_a_poll_that_did_not_end_is_not_counted() -> None:
     audit = RangeAudit("shop", 30)
     audit.begin(SqlServerPosition(1, lsn(1)), [TableRange(TABLE, lsn(2), lsn(9))])
     poll(audit, 0, 20)
-    [asked] = audit.due(10)
+    [asked] = audit.due(10, TABLES)
     assert asked.above == lsn(20)
 
 
-def test_a_stream_that_nobody_audits_counts_nothing_and_remembers_seconds_only() -> None:
+def test_a_stream_that_nobody_audits_counts_and_remembers_nothing() -> None:
     audit = RangeAudit("shop", float("inf"))
     for now in range(1000):
         poll(audit, now, now)
-        assert audit.due(now) == ()
-    assert len(audit._read) <= 12
+        assert audit.due(now, TABLES) == []
+    assert not audit._read
 
 
 def test_an_older_instance_is_counted_only_up_to_its_end() -> None:
@@ -105,7 +141,7 @@ def test_an_older_instance_is_counted_only_up_to_its_end() -> None:
         SqlServerPosition(1, lsn(5)), [TableRange(TABLE, lsn(6), lsn(7)), TableRange(9, lsn(8), lsn(9))]
     )
     audit.end(0)
-    assert [(one.table, one.above, one.upto) for one in audit.due(10)] == [
+    assert [(one.table, one.above, one.upto) for one in audit.due(10, (TABLE, 9))] == [
         (TABLE, lsn(5), lsn(7)),
         (9, lsn(7), lsn(9)),
     ]
@@ -115,4 +151,4 @@ def test_a_range_without_a_commit_is_not_asked_about() -> None:
     audit = RangeAudit("shop", 30)
     audit.begin(SqlServerPosition(1, lsn(5)), [TableRange(TABLE, lsn(6), lsn(5))])
     audit.end(0)
-    assert audit.due(10) == []
+    assert audit.due(10, TABLES) == []
