@@ -6,7 +6,9 @@
     held, applied         state.py            from memory where that is trusted
 
 The state is written before what follows from it (a view, a column that goes), and says that this is still to
-be done; `ensure_table` and `alter` finish it.  Safe for many threads: each call works in a session that no
+be done; `ensure_table` and `alter` finish it.  Where a service commits each change of a table by itself, the
+state first names the columns that are about to be added as such that are to go, so that a crash leaves none
+which nobody knows.  Safe for many threads: each call works in a session that no
 other call has meanwhile.
 """
 
@@ -177,6 +179,9 @@ class StagedTarget(Generic[Frame]):
             if state is None:
                 state = self._create(session, plan, place)
             check_made(state, plan, self._dialect.path(place.table))
+            if state.shape.leaving and not self._dialect.transactional_ddl:
+                # a session that is about to keep one of these places is refused from here on
+                state = self._move(session, place, state, state.then(), "a change of shape")
             self._finish(session, state, place)
 
     def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
@@ -189,17 +194,17 @@ class StagedTarget(Generic[Frame]):
                 raise TYPE_CHANGED(column=repr(change.name), place=path, old=old, new=new, table=table)
         with self._session(table, "a change of shape") as session:
             state = self._needed(session, table)
-            reshaping = reshape_columns(state.shape, plan, changes, dialect)
-            additions = list(reshaping.additions(path, dialect))
-            if not dialect.transactional_ddl:
+            reshaping = reshape_columns(state.shape, plan, changes, dialect, state.number)
+            additions, doing = list(reshaping.additions(path, dialect)), "a change of shape"
+            if additions and not dialect.transactional_ddl:
+                announced = state.then(shape=reshaping.announced(state.shape))
+                state = self._move(session, place, state, announced, doing)
                 for text in additions:
                     session.run(text)
                 additions = []
             if reshaping.shape != state.shape:
-                after = state.then(shape=reshaping.shape)
                 steps = [*additions, *reshaping.fillings(path, dialect)]
-                self._move(session, place, state, after, "a change of shape", steps)
-                state = after
+                state = self._move(session, place, state, state.then(shape=reshaping.shape), doing, steps)
             self._finish(session, state, place)
 
     def stage(self, frame: Frame, plan: MergePlan) -> StagedBatch:
@@ -368,13 +373,11 @@ class StagedTarget(Generic[Frame]):
             left = self._read(session, table) or fresh
         if left.made is not None:  # somebody has dropped the table
             again = replace(fresh, number=left.number + 1)
-            self._move(session, place, left, again, "the creation")
-            left = again
+            left = self._move(session, place, left, again, "the creation")
         for text in self._service.create(place, left.shape):
             session.run(text)
         state = left.then(made=self._service.made(session, place.table))
-        self._move(session, place, left, state, "the creation")
-        return state
+        return self._move(session, place, left, state, "the creation")
 
     def _finish(self, session: StagedSession, state: StagedState, place: StagedPlace) -> None:
         """Show the shape of the state, and drop the columns that it does not have any more."""
@@ -410,12 +413,13 @@ class StagedTarget(Generic[Frame]):
         doing: str,
         steps: Sequence[str] = (),
         name: str = "",
-    ) -> None:
-        """Commit, unless another session was first."""
+    ) -> StagedState:
+        """Commit, unless another session was first; return the state after it."""
         move = state_move(before, after, self._dialect.path(place.state), self._dialect)
         if not session.commit(move, steps, name or new_mark()):
             raise STATE_MOVED(place=self._dialect.path(place.table), doing=doing)
         self._memory.put(after.source, after)
+        return after
 
     def _needed(self, session: StagedSession, table: TableId) -> StagedState:
         state = self._state(session, table)

@@ -140,6 +140,8 @@ class SpannerTarget(Generic[Frame]):
             if state is None:
                 state = self._create(plan, place)
             check_made(state, plan, path(place.table))
+            if state.shape.leaving:  # a session that is about to keep one of these places is refused
+                state = self._move(place, state, state.then(), "a change of shape")
             self._finish(state, place)
 
     def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
@@ -148,7 +150,7 @@ class SpannerTarget(Generic[Frame]):
         refused = [one for one in changes if isinstance(one, ChangeType) and one.widening is Widening.OTHER]
         with self._guard(table, "a change of shape"):
             state = self._needed(table)
-            reshaping = reshape_columns(state.shape, plan, changes, DIALECT)
+            reshaping = reshape_columns(state.shape, plan, changes, DIALECT, state.number)
             filled = {new.column.identity for new, _ in reshaping.filled}  # a column that needs another type
             retyped = (one for one in changes if isinstance(one, ChangeType) and one.identity in filled)
             for one in (*refused, *retyped):
@@ -157,6 +159,9 @@ class SpannerTarget(Generic[Frame]):
                     column=repr(one.name), place=path(place.table), old=old, new=new, table=table
                 )
             _check_places(reshaping.shape, plan)
+            if reshaping.added:  # a crash leaves no column that the state does not name
+                announced = state.then(shape=reshaping.announced(state.shape))
+                state = self._move(place, state, announced, "a change of shape")
             self._session.reshape(
                 add_column(place.table, one.place, physical(one.type)) for one in reshaping.added
             )

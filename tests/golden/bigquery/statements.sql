@@ -115,7 +115,7 @@ END IF;
 BEGIN TRANSACTION;
 IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1) THEN
   UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1;
-  UPDATE `wrackline`.`public__orders` SET `price__3` = `price` WHERE `price` IS NOT NULL;
+  UPDATE `wrackline`.`public__orders` SET `price__7` = `price` WHERE `price` IS NOT NULL;
   COMMIT TRANSACTION;
   SELECT 'done' AS outcome;
 ELSE
@@ -136,7 +136,7 @@ CREATE OR REPLACE VIEW `public`.`orders` AS SELECT `id` AS `id`, `day` AS `day`,
 CREATE OR REPLACE VIEW `public`.`orders` AS SELECT `id` AS `id`, `day` AS `day`, `price` AS `price`, `la_bel_` AS `la_bel_`, `weight` AS `weight`, `at` AS `at`, `seen` AS `seen`, `clock` AS `clock`, `big` AS `big` FROM (SELECT t.*, ROW_NUMBER() OVER (PARTITION BY `id`, `day`, `price`, `la_bel_`, CONCAT(CASE WHEN `weight` = 0 AND IEEE_DIVIDE(1, `weight`) < 0 THEN '-' ELSE '' END, TO_JSON_STRING(`weight`)), `at`, `seen`, `clock`, `big`, `_wl_deleted` ORDER BY `_wl_seq`) AS `_wl_row copy`, SUM(CASE WHEN `_wl_deleted` THEN 1 ELSE 0 END) OVER (PARTITION BY `id`, `day`, `price`, `la_bel_`, CONCAT(CASE WHEN `weight` = 0 AND IEEE_DIVIDE(1, `weight`) < 0 THEN '-' ELSE '' END, TO_JSON_STRING(`weight`)), `at`, `seen`, `clock`, `big`) AS `_wl_row went` FROM `wrackline`.`public__orders` t) counted WHERE NOT `_wl_deleted` AND `_wl_row copy` > `_wl_row went`;
 
 -- view after a change
-CREATE OR REPLACE VIEW `public`.`orders` AS SELECT `id` AS `id`, `day` AS `day`, `price__3` AS `price`, `la_bel_` AS `title`, `weight` AS `weight`, `at` AS `at`, `seen` AS `seen`, `clock` AS `clock`, `new` AS `new` FROM `wrackline`.`public__orders` WHERE NOT `_wl_deleted` AND `_wl_missing` IS NULL;
+CREATE OR REPLACE VIEW `public`.`orders` AS SELECT `id` AS `id`, `day` AS `day`, `price__7` AS `price`, `la_bel_` AS `title`, `weight` AS `weight`, `at` AS `at`, `seen` AS `seen`, `clock` AS `clock`, `new__7` AS `new` FROM `wrackline`.`public__orders` WHERE NOT `_wl_deleted` AND `_wl_missing` IS NULL;
 
 -- pairs
 SELECT COUNT(*) FROM (SELECT `_wl_key` FROM (SELECT `_wl_key`, ROW_NUMBER() OVER (PARTITION BY `id`, `day`, `price`, `la_bel_`, CONCAT(CASE WHEN `weight` = 0 AND IEEE_DIVIDE(1, `weight`) < 0 THEN '-' ELSE '' END, TO_JSON_STRING(`weight`)), `at`, `seen`, `clock`, `big`, `_wl_deleted` ORDER BY `_wl_seq`) AS copy, SUM(CASE WHEN NOT `_wl_deleted` THEN 1 ELSE 0 END) OVER (PARTITION BY `id`, `day`, `price`, `la_bel_`, CONCAT(CASE WHEN `weight` = 0 AND IEEE_DIVIDE(1, `weight`) < 0 THEN '-' ELSE '' END, TO_JSON_STRING(`weight`)), `at`, `seen`, `clock`, `big`) AS came, SUM(CASE WHEN `_wl_deleted` THEN 1 ELSE 0 END) OVER (PARTITION BY `id`, `day`, `price`, `la_bel_`, CONCAT(CASE WHEN `weight` = 0 AND IEEE_DIVIDE(1, `weight`) < 0 THEN '-' ELSE '' END, TO_JSON_STRING(`weight`)), `at`, `seen`, `clock`, `big`) AS went FROM `wrackline`.`public__orders` WHERE `_wl_commit_ts` < TIMESTAMP_MICROS(1000000)) counted WHERE copy <= came AND copy <= went) AS pairs;
@@ -145,10 +145,10 @@ SELECT COUNT(*) FROM (SELECT `_wl_key` FROM (SELECT `_wl_key`, ROW_NUMBER() OVER
 DELETE FROM `wrackline`.`public__orders` WHERE `_wl_key` IN (SELECT `_wl_key` FROM (SELECT `_wl_key`, ROW_NUMBER() OVER (PARTITION BY `id`, `day`, `price`, `la_bel_`, CONCAT(CASE WHEN `weight` = 0 AND IEEE_DIVIDE(1, `weight`) < 0 THEN '-' ELSE '' END, TO_JSON_STRING(`weight`)), `at`, `seen`, `clock`, `big`, `_wl_deleted` ORDER BY `_wl_seq`) AS copy, SUM(CASE WHEN NOT `_wl_deleted` THEN 1 ELSE 0 END) OVER (PARTITION BY `id`, `day`, `price`, `la_bel_`, CONCAT(CASE WHEN `weight` = 0 AND IEEE_DIVIDE(1, `weight`) < 0 THEN '-' ELSE '' END, TO_JSON_STRING(`weight`)), `at`, `seen`, `clock`, `big`) AS came, SUM(CASE WHEN `_wl_deleted` THEN 1 ELSE 0 END) OVER (PARTITION BY `id`, `day`, `price`, `la_bel_`, CONCAT(CASE WHEN `weight` = 0 AND IEEE_DIVIDE(1, `weight`) < 0 THEN '-' ELSE '' END, TO_JSON_STRING(`weight`)), `at`, `seen`, `clock`, `big`) AS went FROM `wrackline`.`public__orders` WHERE `_wl_commit_ts` < TIMESTAMP_MICROS(1000000)) counted WHERE copy <= came AND copy <= went);
 
 -- added 0
-ALTER TABLE `wrackline`.`public__orders` ADD COLUMN IF NOT EXISTS `price__3` NUMERIC(20, 2);
+ALTER TABLE `wrackline`.`public__orders` ADD COLUMN IF NOT EXISTS `price__7` NUMERIC(20, 2);
 
 -- added 1
-ALTER TABLE `wrackline`.`public__orders` ADD COLUMN IF NOT EXISTS `new` STRING;
+ALTER TABLE `wrackline`.`public__orders` ADD COLUMN IF NOT EXISTS `new__7` STRING;
 
 -- emptied
 UPDATE `wrackline`.`public__orders` SET `id` = NULL WHERE `id` IS NOT NULL;

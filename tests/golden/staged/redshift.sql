@@ -63,7 +63,7 @@ CREATE VIEW "public"."orders" AS SELECT "id" AS "id", "day" AS "day", "price" AS
 CREATE VIEW "public"."orders" AS SELECT "id" AS "id", "day" AS "day", "price" AS "price", "la""bel\" AS "la""bel\", "weight" AS "weight", "at" AS "at", "seen" AS "seen", "clock" AS "clock", "picture" AS "picture", "big" AS "big" FROM (SELECT t.*, ROW_NUMBER() OVER (PARTITION BY "id", "day", "price", "la""bel\", CASE WHEN CAST("weight" AS VARCHAR(32)) <> 'NaN' THEN "weight" END, CAST("weight" AS VARCHAR(32)), "at", "seen", "clock", "picture", "big", "_wl_deleted" ORDER BY "_wl_seq") AS "_wl_row copy", SUM(CASE WHEN "_wl_deleted" THEN 1 ELSE 0 END) OVER (PARTITION BY "id", "day", "price", "la""bel\", CASE WHEN CAST("weight" AS VARCHAR(32)) <> 'NaN' THEN "weight" END, CAST("weight" AS VARCHAR(32)), "at", "seen", "clock", "picture", "big") AS "_wl_row went" FROM "wrackline"."public__orders" t) counted WHERE NOT "_wl_deleted" AND "_wl_row copy" > "_wl_row went";
 
 -- view after a change
-CREATE VIEW "public"."orders" AS SELECT "id__1" AS "id", "day" AS "day", "price" AS "price", "la""bel\" AS "title", "weight" AS "weight", "at" AS "at", "seen" AS "seen", "new" AS "new" FROM "wrackline"."public__orders" WHERE NOT "_wl_deleted" AND "_wl_missing" IS NULL;
+CREATE VIEW "public"."orders" AS SELECT "id__7" AS "id", "day" AS "day", "price" AS "price", "la""bel\" AS "title", "weight" AS "weight", "at" AS "at", "seen" AS "seen", "new__7" AS "new" FROM "wrackline"."public__orders" WHERE NOT "_wl_deleted" AND "_wl_missing" IS NULL;
 
 -- pairs
 SELECT COUNT(*) FROM (SELECT "_wl_key" FROM (SELECT "_wl_key", ROW_NUMBER() OVER (PARTITION BY "id", "day", "price", "la""bel\", CASE WHEN CAST("weight" AS VARCHAR(32)) <> 'NaN' THEN "weight" END, CAST("weight" AS VARCHAR(32)), "at", "seen", "clock", "picture", "big", "_wl_deleted" ORDER BY "_wl_seq") AS copy, SUM(CASE WHEN NOT "_wl_deleted" THEN 1 ELSE 0 END) OVER (PARTITION BY "id", "day", "price", "la""bel\", CASE WHEN CAST("weight" AS VARCHAR(32)) <> 'NaN' THEN "weight" END, CAST("weight" AS VARCHAR(32)), "at", "seen", "clock", "picture", "big") AS came, SUM(CASE WHEN "_wl_deleted" THEN 1 ELSE 0 END) OVER (PARTITION BY "id", "day", "price", "la""bel\", CASE WHEN CAST("weight" AS VARCHAR(32)) <> 'NaN' THEN "weight" END, CAST("weight" AS VARCHAR(32)), "at", "seen", "clock", "picture", "big") AS went FROM "wrackline"."public__orders" WHERE "_wl_commit_ts" < ((CAST('epoch' AS TIMESTAMP) + (1000000 / 1000000) * INTERVAL '1 second' + (1000000 % 1000000) * INTERVAL '1 microsecond') AT TIME ZONE 'UTC')) counted WHERE copy <= came AND copy <= went) AS pairs;
@@ -72,13 +72,13 @@ SELECT COUNT(*) FROM (SELECT "_wl_key" FROM (SELECT "_wl_key", ROW_NUMBER() OVER
 DELETE FROM "wrackline"."public__orders" WHERE "_wl_key" IN (SELECT "_wl_key" FROM (SELECT "_wl_key", ROW_NUMBER() OVER (PARTITION BY "id", "day", "price", "la""bel\", CASE WHEN CAST("weight" AS VARCHAR(32)) <> 'NaN' THEN "weight" END, CAST("weight" AS VARCHAR(32)), "at", "seen", "clock", "picture", "big", "_wl_deleted" ORDER BY "_wl_seq") AS copy, SUM(CASE WHEN NOT "_wl_deleted" THEN 1 ELSE 0 END) OVER (PARTITION BY "id", "day", "price", "la""bel\", CASE WHEN CAST("weight" AS VARCHAR(32)) <> 'NaN' THEN "weight" END, CAST("weight" AS VARCHAR(32)), "at", "seen", "clock", "picture", "big") AS came, SUM(CASE WHEN "_wl_deleted" THEN 1 ELSE 0 END) OVER (PARTITION BY "id", "day", "price", "la""bel\", CASE WHEN CAST("weight" AS VARCHAR(32)) <> 'NaN' THEN "weight" END, CAST("weight" AS VARCHAR(32)), "at", "seen", "clock", "picture", "big") AS went FROM "wrackline"."public__orders" WHERE "_wl_commit_ts" < ((CAST('epoch' AS TIMESTAMP) + (1000000 / 1000000) * INTERVAL '1 second' + (1000000 % 1000000) * INTERVAL '1 microsecond') AT TIME ZONE 'UTC')) counted WHERE copy <= came AND copy <= went);
 
 -- added 0
-ALTER TABLE "wrackline"."public__orders" ADD COLUMN "id__1" DECIMAL(20, 0);
+ALTER TABLE "wrackline"."public__orders" ADD COLUMN "id__7" DECIMAL(20, 0);
 
 -- added 1
-ALTER TABLE "wrackline"."public__orders" ADD COLUMN "new" VARCHAR(65535);
+ALTER TABLE "wrackline"."public__orders" ADD COLUMN "new__7" VARCHAR(65535);
 
 -- filled 0
-UPDATE "wrackline"."public__orders" SET "id__1" = CAST("id" AS DECIMAL(20, 0)) WHERE "id" IS NOT NULL;
+UPDATE "wrackline"."public__orders" SET "id__7" = CAST("id" AS DECIMAL(20, 0)) WHERE "id" IS NOT NULL;
 
 -- dropped id
 ALTER TABLE "wrackline"."public__orders" DROP COLUMN "id";

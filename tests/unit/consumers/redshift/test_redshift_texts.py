@@ -100,7 +100,7 @@ def texts() -> dict[str, str]:
     )
     asked = AddColumn | DropColumn | RenameColumn | ChangeType
     changes = [one for one in evolution.changes(ORDERS, changed) if isinstance(one, asked)]
-    reshaping = reshape_columns(shape, planned(table=changed), changes, DIALECT)
+    reshaping = reshape_columns(shape, planned(table=changed), changes, DIALECT, 7)
     merges = {
         "merge of whole changes": merge(whole, seq(3)).steps(all_new=False),
         "merge of partial changes, hard deletes": merge(partial).steps(all_new=False),
