@@ -402,7 +402,23 @@ class StagedTarget(Generic[Frame]):
             steps = []
         left = (*state.shape.husks, *(name for name in leaving if name in kept))
         after = state.then(shape=replace(state.shape, leaving=(), husks=left, shown=True))
-        self._move(session, place, state, after, "a change of shape", steps)
+        try:
+            self._move(session, place, state, after, "a change of shape", steps)
+        except Transient as error:
+            if error.code == STATE_MOVED.code and not self._dialect.transactional_ddl:
+                self._ask_for_view(session, state.source, place)
+            raise
+
+    def _ask_for_view(self, session: StagedSession, table: TableId, place: StagedPlace) -> None:
+        """Let the state say that its view is to be shown: ours may have replaced a newer one."""
+        is_kept = False
+        while not is_kept:
+            state = self._read(session, table)
+            if state is None or not state.shape.shown:
+                return
+            after = state.then(shape=replace(state.shape, shown=False))
+            move = state_move(state, after, self._dialect.path(place.state), self._dialect)
+            is_kept = session.commit(move, (), new_mark())
 
     def _move(
         self,

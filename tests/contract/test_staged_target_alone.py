@@ -224,6 +224,66 @@ def end_behind_additions(world: DuckWorld, doing: Callable[[], None]) -> None:
     world.restart()
 
 
+WIDER = replace(TABLE, columns=(*COLUMNS, Column("one", 5, TEXT)))
+WIDEST = replace(TABLE, columns=(*WIDER.columns, Column("two", 6, TEXT)))
+
+
+def test_an_older_view_does_not_stay(tmp_path: Path) -> None:
+    """A slow consumer shows its shape after a quick one has shown the next."""
+    world = DuckWorld(tmp_path, DIALECT)
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    slow, quick = world.target, world.open()
+    done: list[str] = []
+
+    def reach(text: str) -> str:
+        view = text.startswith("CREATE") and " VIEW " in text
+        if view and not done:
+            done.append(text)
+            quick.ensure_table(plan_for(world, 2, table=WIDER))
+            world.target = quick
+            alter(world, plan_for(world, 3, table=WIDEST), WIDER)
+            world.target = slow
+        return text
+
+    world.service.reach = reach
+    with pytest.raises(Transient, match=r"staged\.moved"):
+        alter(world, plan_for(world, 2, table=WIDER), TABLE)
+    world.service.reach = world.trap.reach
+    world.restart()
+    world.target.ensure_table(plan_for(world, 4, table=WIDEST))
+    assert [set(row) - {"shop", "number", "label", "big"} for row in world.seen(TABLE.id)] == [{"one", "two"}]
+
+
+def test_a_column_that_another_session_drops_is_not_kept(tmp_path: Path) -> None:
+    """A consumer finishes what another one has only begun, and ends before it says so."""
+    world = DuckWorld(tmp_path, DIALECT)
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    other, done = world.open(), list[str]()
+
+    def reach(text: str) -> str:
+        if done[-1:] == ["dropped"]:
+            done.append("ended")
+            raise Crash
+        if text.startswith("UPDATE") and done == ["added"]:
+            done.append("finished")
+            with suppress(Crash):
+                other.ensure_table(plan_for(world, 2))
+        elif " ADD COLUMN " in text:
+            done.append("added")
+        elif " DROP COLUMN " in text and done == ["added", "finished"]:
+            done.append("dropped")
+        return text
+
+    world.service.reach = reach
+    with pytest.raises(Transient, match=r"staged\.moved"):
+        alter(world, plan_for(world, 2, table=WIDER), TABLE)
+    world.service.reach = world.trap.reach
+    world.restart()
+    alter(world, plan_for(world, 3, table=WIDER), TABLE)
+    put(world, plan_for(world, 4, table=WIDER), change("u", A, 4, "y", one="1"))
+    assert [(row["label"], row["one"]) for row in world.seen(TABLE.id)] == [("y", "1")]
+
+
 def test_a_name_is_no_place_twice(world: DuckWorld) -> None:
     """What a slow session still drops or adds, or a service keeps the name of, is not used again."""
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
