@@ -16,7 +16,7 @@ from wrackline.consumers.contract.plan import TableMode
 from wrackline.consumers.staged.places import StagedPlace
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.targets.bigquery.limits import MOST_LOADS, MOST_PARTITIONS
-from wrackline.consumers.targets.bigquery.partitions import cut_by, key_places
+from wrackline.consumers.targets.bigquery.partitions import KeyPartitions, cut_by, key_places
 from wrackline.consumers.targets.bigquery.session import CALL_S, RETRY
 from wrackline.schemas.language.findings import Finding, Severity, rule
 
@@ -86,6 +86,14 @@ READS_ALL = rule(
     _COSTS,
     'merge less often: consume.trigger.interval.ms; or make it again in parts: target.partition = "key";'
     " DROP TABLE {place}; then: wrackline snapshot start <pipeline.toml> '<table>'",
+)
+NOT_CUT = rule(
+    "bigquery.key_cuts_nothing",
+    Severity.WARNING,
+    "a merge reads the whole table",
+    "{place} has {gigabytes} GiB, and no whole number or day of a key by which it could be partitioned",
+    _COSTS,
+    "merge less often: consume.trigger.interval.ms; to read the table again changes nothing",
 )
 LARGE_PARTS = rule(
     "bigquery.large_parts",
@@ -198,7 +206,9 @@ def _of_table(client: Client, scope: CheckScope, place: StagedPlace) -> Iterator
     if read < LARGE:
         return
     dollars = _dollars(read)
-    yield (LARGE_PARTS if is_cut else READS_ALL)(
+    could_be_cut = shape is not None and KeyPartitions(1).clause(shape) is not None
+    found = LARGE_PARTS if is_cut else READS_ALL if could_be_cut and not _only_adds(shape) else NOT_CUT
+    yield found(
         place=f"`{name}`",
         gigabytes=round((table.num_bytes or 0) / 2**30),
         parts=parts,
@@ -216,8 +226,12 @@ def _partitions(table: Table) -> int:
 
 def _bytes_read(table: Table, shape: StagedShape | None) -> int:
     """Return what a batch reads: of a table that only gets rows, its keys alone."""
-    only_adds = shape is not None and (shape.mode is TableMode.APPEND or shape.keyless)
-    return (table.num_rows or 0) * KEY_BYTES if only_adds else table.num_bytes or 0
+    return (table.num_rows or 0) * KEY_BYTES if _only_adds(shape) else table.num_bytes or 0
+
+
+def _only_adds(shape: StagedShape | None) -> bool:
+    """Whether a table only gets rows; its key, if it has one, is not what they are found by."""
+    return shape is not None and (shape.mode is TableMode.APPEND or shape.keyless)
 
 
 def _dollars(read: float) -> float:
