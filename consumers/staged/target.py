@@ -24,6 +24,7 @@ from wrackline.consumers.contract.modes import MADE_OTHERWISE, OTHER_MODE
 from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
 from wrackline.consumers.contract.target import (
     CHARACTER_REFUSED,
+    ROW_REFUSED,
     VALUE_REFUSED,
     Alteration,
     Capabilities,
@@ -161,6 +162,7 @@ class StagedTarget(Generic[Frame]):
             modes=frozenset(TableMode),
             unheld=self._dialect.unheld,
             limits=self._dialect.limits,
+            row_bytes=self._dialect.row_bytes,
         )
 
     def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
@@ -259,6 +261,8 @@ class StagedTarget(Generic[Frame]):
         if breach is LimitBreach.CHARACTER:
             raise CHARACTER_REFUSED(place=place)
         limit = next((one.limit for one in columns if one.name == name), None) or Limit()
+        if breach is LimitBreach.ROW:
+            raise ROW_REFUSED(place=place, why=limit.words(breach))
         column = plan.columns[int(name.removeprefix("c"))]
         raise VALUE_REFUSED(place=place, column=repr(column.source), why=limit.words(breach))
 
