@@ -110,6 +110,7 @@ class Capabilities:
     unheld: str = ""  # characters that no text may have; a text with one is refused with CHARACTER_REFUSED
     limits: Mapping[Kind, Limit] = field(default_factory=dict)  # a value beyond is refused with VALUE_REFUSED
     row_bytes: int | None = None  # of a row's texts and bytes; a longer row is refused with ROW_REFUSED
+    upkeep_ms: int = 3_600_000  # between two upkeeps of a table, if nothing else is set
     whole: bool = True  # readers see all rows of a batch at once, however many they are
 
 

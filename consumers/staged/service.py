@@ -41,6 +41,7 @@ STATEMENT_TOO_LONG = define(
     " rows needs about half as long a statement as a history",
 )
 
+UPKEEP_MS: Final = 86_400_000  # a day: each upkeep reads whole tables, and most services bill for that
 _MOST_IDLE: Final = 8  # sessions kept; more than tables are merged at once
 _IDLE_S: Final = 600.0  # how long; a service ends a session that nobody uses for hours
 

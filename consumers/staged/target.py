@@ -37,6 +37,7 @@ from wrackline.consumers.staged.letters import StagedLetters
 from wrackline.consumers.staged.merge import StageColumn, StagedMerge, staged_columns
 from wrackline.consumers.staged.places import StagedLayout, StagedPlace, new_mark
 from wrackline.consumers.staged.service import (
+    UPKEEP_MS,
     CarriedFiles,
     Carrier,
     CarriesChanges,
@@ -163,6 +164,7 @@ class StagedTarget(Generic[Frame]):
             unheld=self._dialect.unheld,
             limits=self._dialect.limits,
             row_bytes=self._dialect.row_bytes,
+            upkeep_ms=UPKEEP_MS,
         )
 
     def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:

@@ -124,6 +124,16 @@ PACE = rule(
 )
 
 
+UPKEEP = rule(
+    "bigquery.upkeep",
+    Severity.INFO,
+    "what the upkeep costs",
+    "an upkeep of {place} that forgets old deletes may read {gigabytes} GiB, every {hours} hours",
+    "without reserved slots that is up to {daily} US dollars a day: a DELETE is billed for the whole table",
+    "tend tables less often: consume.upkeep.interval.ms = 604800000; 0 is never, and old deletes stay",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class CheckScope:
     """What is looked at."""
@@ -131,6 +141,7 @@ class CheckScope:
     places: Sequence[StagedPlace]
     shape: Callable[[StagedPlace], StagedShape | None]  # None: the table is not there yet
     batch_s: float  # how often a table may get a batch
+    upkeep_s: float = 0  # how often it is tended; 0: never
 
 
 def find_problems(client: Client, scope: CheckScope) -> Iterator[Finding]:
@@ -196,9 +207,14 @@ def _of_table(client: Client, scope: CheckScope, place: StagedPlace) -> Iterator
         table: Table = client.get_table(name, retry=RETRY, timeout=CALL_S)
     except (NotFound, Forbidden):
         return
-    if (table.num_bytes or 0) < LARGE:
+    size = table.num_bytes or 0
+    daily = _dollars(size * _DAY_S / scope.upkeep_s) if scope.upkeep_s else 0
+    if size < LARGE and daily < _WORTH:
         return
     shape = scope.shape(place)
+    if daily >= _WORTH and shape is not None and shape.mode is TableMode.UPSERT:
+        hours = f"{scope.upkeep_s / 3600:g}"
+        yield UPKEEP(place=f"`{name}`", gigabytes=round(size / 2**30), hours=hours, daily=f"{daily:.2f}")
     cut = cut_by(table)
     is_cut = cut is not None and (shape is None or cut in key_places(shape))
     parts = _partitions(table) if is_cut else 1

@@ -35,7 +35,7 @@ from wrackline.consumers.newest.plain_columns import plan_of_changes
 from wrackline.consumers.staged.carriers import DriverCarrier
 from wrackline.consumers.staged.merge import staged_columns
 from wrackline.consumers.staged.places import StagedLayout, StagedPlace, read_layout
-from wrackline.consumers.staged.service import CarriedFiles, Carrier, CarriesChanges
+from wrackline.consumers.staged.service import UPKEEP_MS, CarriedFiles, Carrier, CarriesChanges
 from wrackline.consumers.staged.shape import StagedShape, first_shape, reshape_columns
 from wrackline.consumers.staged.state import StagedState, StateMemory, read_state
 from wrackline.consumers.staged.target import (
@@ -122,6 +122,7 @@ class SpannerTarget(Generic[Frame]):
             drops=True,
             widens=DIALECT.widens,
             modes=frozenset({TableMode.UPSERT, TableMode.APPEND}),
+            upkeep_ms=UPKEEP_MS,
             whole=False,
             limits=DIALECT.limits,
         )

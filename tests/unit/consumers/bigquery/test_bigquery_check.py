@@ -61,9 +61,9 @@ def answer(kept: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def found(
-    client: Answers, shape: StagedShape | None = None, batch_s: float = 60
+    client: Answers, shape: StagedShape | None = None, batch_s: float = 60, upkeep_s: float = 0
 ) -> list[tuple[str, str, str]]:
-    scope = CheckScope([PLACE], lambda _: shape, batch_s)
+    scope = CheckScope([PLACE], lambda _: shape, batch_s, upkeep_s)
     problems = list(find_problems(cast("Client", client), scope))
     assert client.priced == []
     return [(one.id, f"{one.description}; {one.impact}", one.suggestion) for one in problems]
@@ -189,3 +189,16 @@ def test_an_interval_has_its_price() -> None:
     assert found(Answers(GOOD, None), batch_s=21) == []
     ((rule, text, _),) = found(Answers(GOOD, None), batch_s=10)
     assert (rule, "cost 2.06 US dollars a day" in text) == ("bigquery.pace", True)
+
+
+@pytest.mark.parametrize(("upkeep_s", "gigabytes"), [(86_400, 164), (3_600, 7)])
+def test_an_upkeep_has_its_price(upkeep_s: float, gigabytes: int) -> None:
+    def rules(size: int, shape: StagedShape | None, seconds: float = upkeep_s) -> list[str]:
+        table = {"numBytes": str(size * 2**30), "numPartitions": "999", **BY_ID}
+        return [rule for rule, _, _ in found(Answers(GOOD, table), shape, upkeep_s=seconds)]
+
+    assert rules(gigabytes - 1, shape_of("id")) == []
+    assert rules(gigabytes, shape_of("id")) == ["bigquery.upkeep"]
+    for quiet in (shape_of("id", mode=TableMode.APPEND), shape_of("id", mode=TableMode.HISTORY), None):
+        assert rules(gigabytes, quiet) == [], "it deletes nothing"
+    assert rules(gigabytes, shape_of("id"), 0) == [], "it is never tended"
