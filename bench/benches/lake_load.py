@@ -40,7 +40,7 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
         bootstrap = stack.kafka().bootstrap
         publish(bootstrap, rows)
         yield [
-            Contender("wrackline", ours, (folder, bootstrap, rows), ours=True),
+            Contender("wrackline", ours, (folder, bootstrap, rows, True), ours=True),
             Contender("decode alone", decoded, (folder, bootstrap, rows)),
         ]
 
@@ -59,13 +59,16 @@ def publish(bootstrap: str, rows: int) -> None:
     producer.flush()
 
 
-def ours(folder: str, bootstrap: str, rows: int) -> Outcome:
+def ours(folder: str, bootstrap: str, rows: int, directly: bool) -> Outcome:  # noqa: FBT001 - a contender's argument
     """Merge batch after batch, as the driver does."""
     size = -(-rows // BATCHES)
     with tempfile.TemporaryDirectory(dir=folder) as place, session(place) as spark:
         reader = RecordReader({"bootstrap.servers": bootstrap}, "wrackline-bench", is_local=True)
         rules = BatchRules(
-            {"kafka.bootstrap.servers": bootstrap}, TEXTS.__getitem__, most_offsets=size, reader=reader
+            {"kafka.bootstrap.servers": bootstrap},
+            TEXTS.__getitem__,
+            most_offsets=size,
+            reader=reader if directly else None,
         )
         batches = Batches(spark, TopicOffsets({"bootstrap.servers": bootstrap}), iceberg(place, spark), rules)
         try:

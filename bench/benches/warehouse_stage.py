@@ -127,7 +127,8 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
         yield [
             Contender("wrackline staged", staged, (folder, bootstrap, rows, True), ours=True),
             Contender("wrackline staged by Spark", staged, (folder, bootstrap, rows, False)),
-            Contender("Iceberg", ours, (folder, bootstrap, rows)),
+            Contender("Iceberg", ours, (folder, bootstrap, rows, True)),
+            Contender("Iceberg by Spark", ours, (folder, bootstrap, rows, False)),
         ]
 
 
@@ -143,7 +144,7 @@ def staged(folder: str, bootstrap: str, rows: int, directly: bool) -> Outcome:  
             reader=reader if directly else None,
         )
         layout = StagedLayout("{schema}", "wrackline", DIALECT.identifiers)
-        target = StagedTarget(AcceptingService(), layout, DriverCarrier(at_once=0))
+        target = StagedTarget(AcceptingService(), layout, DriverCarrier())
         batches = Batches(spark, TopicOffsets({"bootstrap.servers": bootstrap}), target, rules)
         try:
             return timed(rows, lambda: batches.merge(TOPIC, {0: rows}))

@@ -5,6 +5,7 @@ them, if the table has their shape; the ways that read such a batch (records/fas
 out whether it is what was expected.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from wrackline.consumers.batch.evolve import reshape
@@ -13,7 +14,6 @@ from wrackline.consumers.contract.batch_scope import BatchRange, Outline, Schema
 from wrackline.consumers.contract.plan import Applied, MergePlan, NewestChange, TableMode
 from wrackline.consumers.contract.target import Target
 from wrackline.consumers.failpoints import reach
-from wrackline.consumers.records.fast_path import fits_fast_path
 from wrackline.consumers.records.replaced_records import comparable_by_bytes
 from wrackline.consumers.records.writer_schema import WriterSchema
 from wrackline.schemas.errors import OperatorNeeded
@@ -28,16 +28,20 @@ class ExpectedBatch(NamedTuple):
 
 
 def plan_as_known(
-    wanted: BatchRange, before: Applied, target: Target[Any, Any], rules: BatchRules
+    wanted: BatchRange,
+    before: Applied,
+    target: Target[Any, Any],
+    rules: BatchRules,
+    fits: Callable[[MergePlan], bool] = lambda _: True,
 ) -> ExpectedBatch | None:
-    """Plan such a batch; None: the table has no such change, or another shape."""
+    """Plan such a batch; None: the table has no such change, or another shape, or does not fit."""
     known = comparable_by_bytes(before.newest)
     if known is None or rules.keeping.mode is not TableMode.UPSERT:
         return None
     pair = SchemaPair(known.key_id, known.value_id)
     expected = BatchSurvey([Outline(pair, known.seq, None, 1)])
     made = plan_batch(expected, wanted, before, target.can.identifiers, rules)
-    if made is None or not fits_fast_path(made.plan):
+    if made is None or not fits(made.plan):
         return None
     plan = _plan_for_unchanged_shape(made.plan, target, rules)
     return None if plan is None else ExpectedBatch(known, made.writers[pair], plan)

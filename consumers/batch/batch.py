@@ -43,6 +43,7 @@ from wrackline.consumers.kafka.topic_offsets import TopicOffsets
 from wrackline.consumers.kafka.transactions import WholeTransactions
 from wrackline.consumers.records.fast_path import (
     fast_newest_changes,
+    fits_fast_path,
     outline_columns,
     read_outline,
 )
@@ -248,7 +249,7 @@ def _prepare_fast(
     watch: Stopwatch,
 ) -> _PreparedMerge | None:
     """Try the batch as one that is written as the newest change was; None: it is not, or can't be."""
-    expected = plan_as_known(wanted, before, target, rules)
+    expected = plan_as_known(wanted, before, target, rules, fits_fast_path)
     if expected is None:
         return None
     known, writer, plan = expected

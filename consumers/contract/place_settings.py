@@ -18,7 +18,14 @@ from wrackline.schemas.settings.passthrough import (
 )
 from wrackline.schemas.settings.setting import Importance, Setting
 from wrackline.schemas.settings.settings_registry import Values
-from wrackline.schemas.settings.value_kinds import SettingKind, between, http_address, in_bytes, not_empty
+from wrackline.schemas.settings.value_kinds import (
+    SettingKind,
+    Validator,
+    between,
+    http_address,
+    in_bytes,
+    not_empty,
+)
 
 STORAGE_PROPERTY = "target.storage.<property>"
 _S3A = {
@@ -82,6 +89,13 @@ def place_settings(group: str, most_bytes: int, *, locks: bool = True) -> tuple[
         ),
     )
     return (*places, *waits) if locks else places
+
+
+def required_setting(group: str, name: str, says: str, validator: Validator = not_empty) -> Setting:
+    """Declare a text that a target can't be reached without."""
+    return Setting(
+        name, SettingKind.STRING, says, None, Importance.HIGH, group, required=True, validator=validator
+    )
 
 
 def endpoint_setting(group: str) -> Setting:

@@ -6,6 +6,7 @@ Out: changes for contract/direct.py, and the batch's outline; or word that Spark
     newest_changes   the face: which batches are read so, and their changes; pure
     earlier_changes  values that a key's newest change lacks, from earlier ones of the batch; pure
     plain_columns    changes as the columns of a warehouse's stage; pure
+    json_texts       texts of arrays and keys, as Spark writes them; pure
     part_tree        an Avro schema as the tree of parts that reads it; pure
     fetched_records  the records of a range in memory (compiled)
     newest_records   chooses among them by their bytes, and reads what is chosen (compiled)

@@ -1,7 +1,8 @@
 """Newest changes as the columns of a stage, in Arrow: the same as staged/carry.py makes of a frame.
 
 In: changes for contract/direct.py, and their plan.  Out: columns by the names of a stage; or None, where only
-Spark knows what becomes of a value: an array, a key of floats, bytes or fractions, a time of another form.
+Spark knows what becomes of a value: an infinite time, a year that does not have four digits, a key that comes
+in two forms (-0.0 and 0.0).
 
     k        sha256 of the JSON list of the key's texts; the one step that is taken row by row
     c and n  the plan's column of that place, in its plain form
@@ -21,6 +22,7 @@ from pyarrow import compute
 from wrackline.consumers.contract.direct import DirectChanges
 from wrackline.consumers.contract.limits import Limit
 from wrackline.consumers.contract.plan import KeyColumnRange, MergePlan, PlannedColumn
+from wrackline.consumers.newest.json_texts import decimal_texts, float_marks, json_lists, json_strings
 from wrackline.schemas.tables.types import ColumnType, Kind
 
 _WHOLE: Final = frozenset(
@@ -30,10 +32,9 @@ _FLOATS: Final = frozenset({Kind.FLOAT32, Kind.FLOAT64})
 _BYTES: Final = frozenset({Kind.BYTES, Kind.BITS})
 _EXACT: Final = frozenset({Kind.UINT64, Kind.DECIMAL})
 _RANGED: Final = frozenset({Kind.INT16, Kind.INT32, Kind.INT64, Kind.DATE})
-_NO_KEY: Final = _FLOATS | _BYTES | {Kind.BOOLEAN}  # whose texts Spark writes in its own way
+_OF_FORMS: Final = _FLOATS | _EXACT | {Kind.ZONED_TIMESTAMP}  # other bytes may be the same key
 _UTC: Final = pa.timestamp("us", "UTC")
 _ZONED: Final = r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z\z"
-_CONTROL: Final = r"[\x00-\x1f]"  # which JSON has more than one form of
 
 
 class NotPlainError(Exception):
@@ -107,7 +108,7 @@ def _range(values: pa.Array, column: PlannedColumn) -> KeyColumnRange | None:
 def _plain(values: pa.Array, of: ColumnType) -> pa.Array:
     kind = of.kind
     if kind is Kind.ARRAY:
-        raise NotPlainError
+        return json_lists(values, of, _plain)
     if pa.types.is_null(values.type):
         return values.cast(_type_of(kind))
     if kind is Kind.ZONED_TIMESTAMP:
@@ -116,10 +117,10 @@ def _plain(values: pa.Array, of: ColumnType) -> pa.Array:
         values = compute.cast(values, _UTC)
     if kind is Kind.DATE:
         values = values.cast(pa.int32())
+    if kind in _EXACT and pa.types.is_decimal(values.type):
+        return decimal_texts(values)
     made = values.cast(_type_of(kind))
-    if made.type == pa.string() and values.type != made.type and kind not in _EXACT:
-        raise NotPlainError
-    if kind in _EXACT and compute.any(compute.match_substring(made, "E")).as_py():
+    if made.type == pa.string() and values.type != made.type:
         raise NotPlainError
     return made
 
@@ -138,21 +139,26 @@ def _type_of(kind: Kind) -> pa.DataType:
 def _keys(plain: Sequence[pa.Array], plan: MergePlan) -> pa.Array:
     """Hash the key's texts as Spark does."""
     found = {column.target: (plain[at], column.type) for at, column in enumerate(plan.columns)}
-    texts = [_key_text(*found[name]) for name in plan.key]
-    listed = compute.binary_join_element_wise(*texts, '","')
-    whole = compute.binary_join_element_wise('["', listed, '"]', "")
-    return pa.array([sha256(one).hexdigest() for one in whole.cast(pa.binary()).to_pylist()], pa.string())
+    texts = [compute.fill_null(_key_text(*found[name]), "null") for name in plan.key]
+    listed = compute.binary_join_element_wise(*texts, ",")
+    whole = compute.binary_join_element_wise("[", listed, "]", "")
+    made = [sha256(one).hexdigest() for one in whole.cast(pa.binary()).to_pylist()]
+    if any(found[name][1].kind in _OF_FORMS for name in plan.key) and len(set(made)) < len(made):
+        raise NotPlainError
+    return pa.array(made, pa.string())
 
 
 def _key_text(values: pa.Array, of: ColumnType) -> pa.Array:
-    if of.kind in _NO_KEY or (of.kind in _EXACT and of.scale) or values.null_count:
-        raise NotPlainError
-    if pa.types.is_integer(values.type):
-        return values.cast(pa.string())
-    if compute.any(compute.match_substring_regex(values, _CONTROL)).as_py():
-        raise NotPlainError
-    escaped = compute.replace_substring(values, "\\", "\\\\")
-    return compute.replace_substring(escaped, '"', '\\"')
+    """Write keys so that each has one form, as JSON."""
+    if of.kind in _FLOATS:
+        return json_strings(float_marks(values))
+    if of.kind in _BYTES:
+        return json_strings(
+            pa.array([None if one is None else one.hex().upper() for one in values.to_pylist()], pa.string())
+        )
+    if of.kind in _EXACT and of.scale:
+        values = compute.ascii_rtrim(compute.ascii_rtrim(values, "0"), ".")
+    return json_strings(values.cast(pa.string()))
 
 
 def _lists(lacks: Mapping[int, pa.Array], plan: MergePlan, count: int) -> pa.Array:

@@ -2,7 +2,7 @@
 
     a day             days since 1970
     a moment          microseconds since 1970
-    an array          JSON
+    an array          JSON, its moments with microseconds
     everything else   as it is
 
 No expression asks for the session's time zone.
@@ -17,7 +17,13 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 from wrackline.consumers.contract.limits import Limit, LimitBreach
 from wrackline.schemas.tables.types import ColumnType, Kind
 
-JSON: Mapping[str, str] = {"ignoreNullFields": "false", "timeZone": "UTC"}
+_MOMENT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"  # by itself to_json cuts a moment to milliseconds
+JSON: Mapping[str, str] = {
+    "ignoreNullFields": "false",
+    "timeZone": "UTC",
+    "timestampFormat": f"{_MOMENT}XXX",
+    "timestampNTZFormat": _MOMENT,
+}
 _DAY, _HOUR, _MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
 
 

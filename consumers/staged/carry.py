@@ -81,11 +81,11 @@ def _key(row: Column, plan: MergePlan) -> Column:
 
 def _key_text(value: Column, of: ColumnType) -> Column:
     """Write a value so that it has one form, whatever the digits of its column."""
-    if of.kind in _FLOATS:
-        return (value.cast("double") + F.lit(0.0)).cast("string")
+    if of.kind in _FLOATS:  # by their bits: as a number Java 17 and 21 write some of them differently
+        bits = F.format_string("%a", value.cast("double") + F.lit(0.0))
+        return F.when(value.isNotNull(), bits)
     if of.kind in _EXACT and of.scale:
-        short = F.regexp_replace(value.cast("string"), r"\.?0+(E|$)", "$1")
-        return F.when(value == 0, "0").otherwise(short)
+        return F.regexp_replace(value.cast("string"), r"\.?0+$", "")
     made = plain_value(value, of)
     return F.hex(made) if of.kind in (Kind.BYTES, Kind.BITS) else made.cast("string")
 

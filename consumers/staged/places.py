@@ -10,6 +10,7 @@ The storage is another schema, so that a right to read the view shows none of it
 table of a source does.  Two tables that get one storage are refused by what is kept about the first.  Pure.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import uuid4
@@ -46,6 +47,13 @@ class StagedPlace:
     def has_stage(self, name: str) -> bool:
         """Whether a table of the storage is a stage of this table."""
         return name == self.stage(name[-_MARK:]).name
+
+    def strangers(self, there: Mapping[StagedRelation, bool]) -> Iterator[StagedRelation]:
+        """Return the names that something else has, of what is there in its schemas: whether it is a view."""
+        ours = self.state in there  # it is made first
+        for relation, is_view in ((self.table, False), (self.view, True)):
+            if relation in there and not (ours and there[relation] is is_view):
+                yield relation
 
     @property
     def _stages(self) -> str:

@@ -167,6 +167,15 @@ class StagedService(Protocol):
 
 
 @runtime_checkable
+class ClosesService(Protocol):
+    """A service that has something open beside its sessions."""
+
+    def close(self) -> None:
+        """End it; no session is used afterwards."""
+        ...
+
+
+@runtime_checkable
 class KeepsColumns(Protocol):
     """A service that drops no column by which a table is cut, distributed or sorted."""
 

@@ -41,6 +41,7 @@ from wrackline.consumers.staged.service import (
     CarriedFiles,
     Carrier,
     CarriesChanges,
+    ClosesService,
     KeepsColumns,
     KeepsGrants,
     StagedService,
@@ -333,7 +334,7 @@ class StagedTarget(Generic[Frame]):
             return list(self._service.check(session, [self._layout.place(table) for table in tables]))
 
     def close(self) -> None:
-        """Drop what was staged and not applied, and end every session."""
+        """Drop what was staged and not applied, and end every session, and the service behind them."""
         with self._lock:
             tables = list(self._staged)
         try:
@@ -341,6 +342,8 @@ class StagedTarget(Generic[Frame]):
                 self._forget_staged(table)
         finally:
             self._sessions.close()
+            if isinstance(self._service, ClosesService):
+                self._service.close()
 
     def _steps(
         self,

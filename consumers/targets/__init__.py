@@ -15,5 +15,6 @@ file name in each.
     upkeep, drop    keeps a table small; deletes it with its files
     check           findings of the preflight check
 
+warehouse: what the folders of warehouses have in common; no target by itself.
 google_account: whose rights a client of Google's services has; for `bigquery` and `spanner`.
 """

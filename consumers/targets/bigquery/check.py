@@ -4,7 +4,7 @@ In: a client, the tables' places, and how often batches come.  Out: findings, ea
 repairs it.  Nothing is changed, and no query is run that has a price.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
@@ -13,7 +13,7 @@ from google.api_core.exceptions import Forbidden, NotFound
 from google.cloud.bigquery import Client, Dataset, QueryJobConfig, Table
 
 from wrackline.consumers.contract.plan import TableMode
-from wrackline.consumers.staged.places import StagedPlace
+from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.targets.bigquery.limits import MOST_LOADS, MOST_PARTITIONS
 from wrackline.consumers.targets.bigquery.partitions import KeyPartitions, cut_by, key_places
@@ -22,6 +22,7 @@ from wrackline.schemas.language.findings import Finding, Severity, rule
 
 LARGE: Final = 10 * 2**30  # bytes from which on a merge that reads all of a table is worth a word
 KEY_BYTES: Final = 66  # of a row's key, which is a text of 64 characters
+_TABLES: Final = frozenset({"EXTERNAL", "SNAPSHOT"})  # of which SQL says that they are tables
 _PRICE: Final = 6.25  # US dollars for a TiB that is read, where no slots are reserved
 _BATCH_BYTES: Final = 4 * 10 * 2**20  # the least that the statements of a batch are billed for
 _WORTH: Final = 1.0  # dollars a day from which on an interval is worth a word
@@ -73,6 +74,14 @@ NOT_AUTHORIZED = rule(
     'bq show --format=json {project}:{storage} | jq \'.access += [{{"dataset": {{"dataset":'
     ' {{"projectId": "{project}", "datasetId": "{dataset}"}}, "targetTypes": ["VIEWS"]}}}}]\''
     " > access.json; bq update --source access.json {project}:{storage}",
+)
+NAME_TAKEN = rule(
+    "bigquery.not_our_place",
+    Severity.ERROR,
+    "name taken",
+    "{place} is there and is not ours: {kind}",
+    "what Wrackline has under that name can't be made",
+    'choose another schema: target.schema = "copy_of_{{schema}}"; or drop what is there: DROP {kind} {place}',
 )
 _COSTS: Final = (
     "each batch reads {read} GiB or more: without reserved slots for about {dollars} US dollars a batch, and"
@@ -165,6 +174,7 @@ def find_problems(client: Client, scope: CheckScope) -> Iterator[Finding]:
     for storage, name in dict.fromkeys(schemas):
         if storage != name and storage in found and name in found:
             yield from _of_views(client, found[storage], found[name])
+    yield from _of_names(client, scope.places, found)
     yield from _of_pace(scope)
     for place in scope.places:
         yield from _of_table(client, scope, place)
@@ -188,6 +198,24 @@ def _of_views(client: Client, storage: Dataset, dataset: Dataset) -> Iterator[Fi
     )
     if dataset.dataset_id not in named:
         yield NOT_AUTHORIZED(storage=storage.dataset_id, dataset=dataset.dataset_id, project=client.project)
+
+
+def _of_names(client: Client, places: Sequence[StagedPlace], schemas: Iterable[str]) -> Iterator[Finding]:
+    """Look what is there under the tables' names; one question for a dataset."""
+    there: dict[StagedRelation, str] = {}
+    for name in schemas:
+        try:
+            for one in client.list_tables(name, retry=RETRY, timeout=CALL_S):
+                there[StagedRelation(name, one.table_id)] = one.table_type.replace("_", " ")
+        except Forbidden:
+            yield NO_DATASET_RIGHT(dataset=name, project=client.project)
+            return
+    views = {relation: kind == "VIEW" for relation, kind in there.items()}
+    for place in places:
+        for relation in place.strangers(views):
+            path = f"`{client.project}.{relation.schema}.{relation.name}`"
+            kind = there[relation]
+            yield NAME_TAKEN(place=path, kind=f"{kind} TABLE" if kind in _TABLES else kind)
 
 
 def _of_pace(scope: CheckScope) -> Iterator[Finding]:

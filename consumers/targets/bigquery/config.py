@@ -1,6 +1,6 @@
 """What can be set about a BigQuery target."""
 
-from wrackline.consumers.contract.place_settings import credentials_setting, place_settings
+from wrackline.consumers.contract.place_settings import credentials_setting, place_settings, required_setting
 from wrackline.schemas.settings.setting import Declared, Importance, Setting
 from wrackline.schemas.settings.value_kinds import (
     SettingKind,
@@ -17,15 +17,11 @@ BY_KEY = "key"
 
 SETTINGS = Declared(
     settings=(
-        Setting(
-            "target.project",
-            SettingKind.STRING,
-            "The project that has the datasets, in which jobs run, and which pays for them.",
-            None,
-            HIGH,
+        required_setting(
             GROUP,
-            required=True,
-            validator=matching(r"[a-z0-9.:-]{1,100}", "a project's id, such as shop-123456"),
+            "target.project",
+            "The project that has the datasets, in which jobs run, and which pays for them.",
+            matching(r"[a-z0-9.:-]{1,100}", "a project's id, such as shop-123456"),
         ),
         Setting(
             "target.location",

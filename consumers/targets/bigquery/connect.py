@@ -15,7 +15,7 @@ _SCOPES: Final = ("https://www.googleapis.com/auth/bigquery",)
 
 def open_client(settings: Values) -> Client:
     """Make a client whose first call was answered, so that wrong settings are found at once."""
-    project = settings.text("target.project")
+    project, client = settings.text("target.project"), None
     try:
         client = Client(
             project=project,
@@ -26,6 +26,8 @@ def open_client(settings: Values) -> Client:
         dry = QueryJobConfig(dry_run=True)
         client.query("SELECT 1", job_config=dry, retry=RETRY, timeout=CALL_S, job_retry=None)
     except Exception as exc:
+        if client is not None:
+            client.close()  # type: ignore[no-untyped-call]
         refusal = bigquery_error(exc, doing="the first call", place=project, project=project)
         if refusal is None:
             raise

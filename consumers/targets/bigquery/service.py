@@ -54,6 +54,10 @@ class BigQueryService:
         """Share the client."""
         return BigQuerySession(self.client, self._jobs)
 
+    def close(self) -> None:
+        """End the client's connections."""
+        self.client.close()  # type: ignore[no-untyped-call]
+
     def has_schema(self, session: StagedSession, name: str) -> bool:
         """Ask for the dataset."""
         del session

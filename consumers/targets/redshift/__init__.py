@@ -14,46 +14,31 @@ check      findings: rights, places, what a pace costs
 refusals   what an error of the server or of the store means
 """
 
-from typing import TYPE_CHECKING
-
 from wrackline.consumers.contract.place_settings import storage_conf
 from wrackline.consumers.contract.target import SparkNeeds
 from wrackline.consumers.staged.places import read_layout
 from wrackline.consumers.targets.redshift import config
 from wrackline.consumers.targets.redshift.dialect import IDENTIFIERS
+from wrackline.consumers.targets.warehouse.plugin import StagedPlugin
 from wrackline.schemas.pipelines.lineage_names import Located
-from wrackline.schemas.pipelines.plugin_finder import driver_named
-from wrackline.schemas.settings.setting import Declared
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.versions import HADOOP_AWS
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    from wrackline.consumers.staged.target import StagedTarget
-
 __all__ = ["PLUGIN"]
 
 
-class RedshiftPlugin:
+class RedshiftPlugin(StagedPlugin):
     """What this folder offers."""
 
     kind = "redshift"
-    settings: Declared = config.SETTINGS
+    settings = config.SETTINGS
 
     def needs(self, settings: Values) -> SparkNeeds:
         """Return the file system for S3 with its settings, if executors are to write there."""
         if not config.executors_write(settings):
             return SparkNeeds()
         return SparkNeeds((HADOOP_AWS,), storage_conf(settings))
-
-    def open(self, settings: Values, spark: "SparkSession") -> "StagedTarget[DataFrame]":
-        """Connect once; a frame brings the session that it lives in."""
-        del spark
-        with driver_named("target", self.kind, besides=("pyspark",)):
-            from wrackline.consumers.targets.redshift.target import open_redshift  # noqa: PLC0415 - a pipeline's file is checked without the driver
-        return open_redshift(settings)
 
     def located(self, settings: Values, table: TableId) -> Located:
         """Return where readers find a table."""

@@ -3,11 +3,11 @@
 import re
 from typing import Final, NamedTuple
 
-from wrackline.consumers.contract.place_settings import place_settings, storage_setting
+from wrackline.consumers.contract.place_settings import place_settings, required_setting, storage_setting
 from wrackline.consumers.targets.redshift.limits import NAME_BYTES
 from wrackline.schemas.settings.setting import Declared, Importance, Requirement, Setting
 from wrackline.schemas.settings.settings_registry import Values
-from wrackline.schemas.settings.value_kinds import SettingKind, between, matching, not_empty, one_of
+from wrackline.schemas.settings.value_kinds import SettingKind, between, matching, one_of
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 GROUP = "Redshift"
@@ -32,26 +32,13 @@ SETTINGS = Declared(
         Setting(
             "target.port", SettingKind.INT, "Its port.", "5439", HIGH, GROUP, validator=between(1, 65535)
         ),
-        Setting(
+        required_setting(
+            GROUP,
             "target.dbname",
-            SettingKind.STRING,
             "The database to write to.",
-            None,
-            HIGH,
-            GROUP,
-            required=True,
-            validator=matching(r"[^=\0]{1,127}", "a database's name, not a connection string"),
+            matching(r"[^=\0]{1,127}", "a database's name, not a connection string"),
         ),
-        Setting(
-            "target.user",
-            SettingKind.STRING,
-            "The user to log in as; it makes schemas, tables and views.",
-            None,
-            HIGH,
-            GROUP,
-            required=True,
-            validator=not_empty,
-        ),
+        required_setting(GROUP, "target.user", "The user to log in as; it makes schemas, tables and views."),
         Setting("target.password", SettingKind.PASSWORD, "Its password.", None, HIGH, GROUP),
         Setting(
             "target.login",

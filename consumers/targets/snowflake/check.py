@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from snowflake.connector.errors import ProgrammingError
 
-from wrackline.consumers.staged.places import StagedPlace
+from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.targets.snowflake.dialect import literal, quoted
 from wrackline.schemas.language.findings import Finding, Severity, rule
 
@@ -97,12 +97,21 @@ KEEPS_HISTORY = rule(
 
 _LEAST_S: Final = 60  # what is paid for each time a warehouse resumes
 _DAY_HOURS: Final = 24
+NAME_TAKEN = rule(
+    "snowflake.not_our_place",
+    Severity.ERROR,
+    "name taken",
+    "{place} is there and is not ours: {kind}",
+    "what Wrackline has under that name can't be made",
+    "ALTER {kind} {place} RENAME TO {other}; or choose another schema: target.schema",
+)
 _MOST_DAYS: Final = 1  # of history that nobody has to be asked about
 _SIZES: Final = ("X-Small", "Small", "Medium", "Large", "X-Large", "2X-Large", "3X-Large", "4X-Large",
                  "5X-Large", "6X-Large")  # fmt: skip  # each costs twice what the one before does
 _VIEWS: Final = ("USAGE", "CREATE VIEW")
 _STORAGE: Final = ("USAGE", "CREATE TABLE", "CREATE STAGE")
 _MOST_ROLES: Final = 50
+_MOST_SHOWN: Final = 10_000  # objects; SHOW leaves the others out
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +201,7 @@ def find_problems(
         days = int(there[name].get("retention_time") or 0)
         if name in storage and days > _MOST_DAYS:
             yield KEEPS_HISTORY(schema=path, days=days)
-    if grants.whole:
-        yield from _of_tables(session, places, there, grants.roles, role)
+    yield from _of_tables(session, places, there, grants.roles if grants.whole else None, role)
 
 
 def _of_warehouse(session: CatalogueSession, facts: SnowflakeFacts, role: str) -> Iterator[Finding]:
@@ -218,20 +226,35 @@ def _of_tables(
     session: CatalogueSession,
     places: Sequence[StagedPlace],
     there: Mapping[str, object],
-    roles: set[str],
+    roles: set[str] | None,
     role: str,
 ) -> Iterator[Finding]:
-    """Look who owns what is there; one question for a schema."""
+    """Look what is there under the tables' names, and who owns it; one question for a schema."""
     relations = {relation for place in places for relation in (place.table, place.view, place.state)}
+    kinds: dict[StagedRelation, str] = {}
+    unseen = set[str]()
     for schema in dict.fromkeys(relation.schema for relation in relations):
         if schema not in there:
             continue
-        for row in session.named_rows(f"SHOW OBJECTS IN SCHEMA {quoted(schema)}"):
-            ours = any(one.schema == schema and one.name == row["name"] for one in relations)
-            owner = str(row["owner"] or "")
-            if ours and owner and owner not in roles:
-                place = f"{quoted(schema)}.{quoted(row['name'])}"
-                yield NOT_OWNER(place=place, owner=owner, role=role, kind=row["kind"])
+        rows = session.named_rows(f"SHOW OBJECTS IN SCHEMA {quoted(schema)}")
+        if len(rows) >= _MOST_SHOWN:
+            unseen.add(schema)
+        for row in rows:
+            relation, owner = StagedRelation(schema, str(row["name"])), str(row["owner"] or "")
+            if relation not in relations:
+                continue
+            kinds[relation] = str(row["kind"])
+            if roles is not None and owner and owner not in roles:
+                yield NOT_OWNER(place=_path(relation), owner=owner, role=role, kind=row["kind"])
+    views = {relation: kind == "VIEW" for relation, kind in kinds.items()}
+    for place in places:
+        for relation in place.strangers(views) if place.state.schema not in unseen else ():
+            other = _path(relation._replace(name=f"{relation.name}_BEFORE"))
+            yield NAME_TAKEN(place=_path(relation), kind=kinds[relation], other=other)
+
+
+def _path(relation: StagedRelation) -> str:
+    return f"{quoted(relation.schema)}.{quoted(relation.name)}"
 
 
 def _credits(size: str) -> int | str:

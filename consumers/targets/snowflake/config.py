@@ -1,6 +1,6 @@
 """What can be set about a Snowflake target."""
 
-from wrackline.consumers.contract.place_settings import endpoint_setting, place_settings
+from wrackline.consumers.contract.place_settings import endpoint_setting, place_settings, required_setting
 from wrackline.schemas.settings.setting import Declared, Importance, Setting
 from wrackline.schemas.settings.value_kinds import SettingKind, between, matching, not_empty
 
@@ -9,15 +9,11 @@ GROUP = "Snowflake"
 
 SETTINGS = Declared(
     settings=(
-        Setting(
-            "target.account",
-            SettingKind.STRING,
-            "The account, as <organization>-<account>.",
-            None,
-            HIGH,
+        required_setting(
             GROUP,
-            required=True,
-            validator=matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "an account's identifier, not an address"),
+            "target.account",
+            "The account, as <organization>-<account>.",
+            matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "an account's identifier, not an address"),
         ),
         Setting(
             "target.hostname",
@@ -29,16 +25,7 @@ SETTINGS = Declared(
             validator=matching(r"[A-Za-z0-9][A-Za-z0-9._-]*", "a host name, without a port"),
             host=True,
         ),
-        Setting(
-            "target.user",
-            SettingKind.STRING,
-            "The user to log in as, whose public key the account knows.",
-            None,
-            HIGH,
-            GROUP,
-            required=True,
-            validator=not_empty,
-        ),
+        required_setting(GROUP, "target.user", "The user to log in as, whose public key the account knows."),
         Setting(
             "target.private.key.file",
             SettingKind.STRING,
@@ -68,26 +55,8 @@ SETTINGS = Declared(
             GROUP,
             validator=not_empty,
         ),
-        Setting(
-            "target.warehouse",
-            SettingKind.STRING,
-            "The warehouse that loads and merges.",
-            None,
-            HIGH,
-            GROUP,
-            required=True,
-            validator=not_empty,
-        ),
-        Setting(
-            "target.dbname",
-            SettingKind.STRING,
-            "The database to write to.",
-            None,
-            HIGH,
-            GROUP,
-            required=True,
-            validator=not_empty,
-        ),
+        required_setting(GROUP, "target.warehouse", "The warehouse that loads and merges."),
+        required_setting(GROUP, "target.dbname", "The database to write to."),
         endpoint_setting(GROUP),
         *place_settings(GROUP, 255),
         Setting(

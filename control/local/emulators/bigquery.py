@@ -55,10 +55,15 @@ def _install(into: Path) -> None:
     pip = [str(into / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     subprocess.run([*pip, *_PINNED], check=True, timeout=600, env={**os.environ, "HOME": str(into)})
     (found,) = into.glob(f"lib/python*/site-packages/duckdb_extension_spatial/extensions/*/{_EXTENSION}")
-    (platform,) = into.glob("lib/python*/site-packages/duckdb_extension_spatial/extensions/*")
-    place = into / ".duckdb" / "extensions" / platform.name / "linux_amd64"
+    place = into / ".duckdb" / "extensions" / found.parent.name / platform_of(into / "bin" / "python")
     place.mkdir(parents=True)
     found.rename(place / _EXTENSION)
+
+
+def platform_of(python: Path) -> str:
+    """Ask the DuckDB of an environment for the folder that it looks for extensions in: linux_arm64."""
+    text = "import duckdb; print(*duckdb.execute('PRAGMA platform').fetchone())"
+    return subprocess.check_output([python, "-c", text], text=True, timeout=60).strip()
 
 
 def _answers(port: int) -> bool:

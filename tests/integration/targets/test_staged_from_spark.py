@@ -20,7 +20,7 @@ from wrackline.consumers.contract.direct import DirectChanges
 from wrackline.consumers.contract.plan import MergePlan, TableMode
 from wrackline.consumers.newest.plain_columns import plain_columns
 from wrackline.consumers.staged import carriers
-from wrackline.consumers.staged.carriers import DriverCarrier, part_ranges
+from wrackline.consumers.staged.carriers import DriverCarrier
 from wrackline.consumers.staged.carry import primitives
 from wrackline.consumers.staged.merge import StageColumn, staged_columns
 from wrackline.consumers.staged.service import CarriedFiles
@@ -242,7 +242,7 @@ def test_a_value_beyond_a_limit_is_named_in_each_way_of_carrying(
     world: SparkDuckWorld, monkeypatch: pytest.MonkeyPatch, *, here: bool
 ) -> None:
     monkeypatch.setattr(carriers, "shares_disk", lambda _: here)
-    world.carrier = DriverCarrier(at_once=0)  # type: ignore[assignment]  # frames are Spark's here
+    world.carrier = DriverCarrier(few=0)  # type: ignore[assignment]  # frames are Spark's here
     world.restart()
     plan = plan_for(world, 1)
     frame = world.frame([change("c", ("a", 1), 1, "x" * 70_002)], plan)
@@ -263,22 +263,25 @@ def test_each_way_of_carrying_leaves_the_same_rows_and_holds_few_of_them(
     frame = world.frame(changes, plan).repartition(6).persist()
     columns, sizes = staged_columns(plan), list[list[int]]()
 
-    def carried(at_once: int) -> tuple[CarriedFiles, list[Any]]:
-        carrier = DriverCarrier(at_once, rows_of_file=25)
+    def carried(few: int, most_bytes: int = 1 << 20) -> tuple[CarriedFiles, list[Any]]:
+        carrier = DriverCarrier(few, rows_of_file=25, most_bytes=most_bytes)
         files = carrier.carry(frame, plan, columns)
         found = rows_of(files)
         sizes.append([pq.read_metadata(file).num_rows for file in files.addresses])
         carrier.forget(files)
         return files, found
 
-    one, wanted = carried(at_once=60)
+    one, wanted = carried(few=60)
     assert (len(one.addresses), one.rows, len(wanted)) == (1, 60, 60)
-    by_spark, found = carried(at_once=59)
+    by_spark, found = carried(few=59)
     assert (len(by_spark.addresses) > 1, by_spark.rows, found) == (True, 60, wanted)
     monkeypatch.setattr(carriers, "shares_disk", lambda _: False)
-    ranged, found = carried(at_once=59)
+    ranged, found = carried(few=59)
     assert (ranged.rows, found) == (60, wanted)
     assert max(sizes[-1]) <= 25
+    sliced, found = carried(few=59, most_bytes=1000)  # less than a part has
+    assert (sliced.rows, found) == (60, wanted)
+    assert len(sizes[-1]) > 6
     frame.unpersist()
 
 
@@ -288,26 +291,13 @@ def test_files_go_with_their_batch_and_an_empty_one_is_none(
     there = tmp_path / "batches"
     there.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(there))
-    plan, carrier = plan_for(world, 1), DriverCarrier(at_once=0)
+    plan, carrier = plan_for(world, 1), DriverCarrier(few=0)
     files = carrier.carry(world.frame([change("c", ("a", 1), 1)], plan), plan, staged_columns(plan))
     assert Path(files.addresses[0]).parent.stat().st_mode & 0o077 == 0, "rows are nobody else's"
     carrier.forget(files)
     assert list(there.iterdir()) == []
     assert carrier.carry(world.frame([], plan), plan, staged_columns(plan)) == CarriedFiles((), 0)
     assert list(there.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("sizes", "found"),
-    [
-        ([], []),
-        ([(3, 5)], [(3, 3, 5)]),
-        ([(1, 5), (0, 5), (2, 1)], [(0, 1, 10), (2, 2, 1)]),
-        ([(0, 11), (1, 10), (4, 1), (5, 9)], [(0, 0, 11), (1, 1, 10), (4, 5, 10)]),
-    ],
-)
-def test_neighbours_are_put_together(sizes: list[tuple[int, int]], found: list[tuple[int, int, int]]) -> None:
-    assert list(part_ranges(sizes, 10)) == found
 
 
 Alike = tuple[ColumnType, list[str], pa.Array]
@@ -380,15 +370,13 @@ def test_changes_in_arrow_are_staged_as_spark_stages_them(world: SparkDuckWorld)
     assert repr(ours) == repr(theirs)
 
 
-DECIMAL = ColumnType(Kind.DECIMAL, "numeric(38,10)", 38, 10)
 LEFT_TO_SPARK: dict[str, tuple[ColumnType, pa.Array, str]] = {  # a value, and what is the key
-    "float": (ColumnType(Kind.FLOAT64, "float8"), pa.array([1.5]), "it"),
-    "bytes": (ColumnType(Kind.BYTES, "bytea"), pa.array([b"x"]), "it"),
-    "fraction": (DECIMAL, pa.array([Decimal("1.5")], pa.decimal128(38, 10)), "it"),
-    "control": (ColumnType(Kind.STRING, "text"), pa.array(["a\x1fb"]), "it"),
     "infinite": (ColumnType(Kind.ZONED_TIMESTAMP, "timestamptz"), pa.array(["infinity"]), "id"),
-    "exponent": (DECIMAL, pa.array([Decimal("0E-10")], pa.decimal128(38, 10)), "id"),
-    "list": (KINDS["list"][0], pa.array([[1]]), "id"),
+    "far": (
+        ColumnType(Kind.ARRAY, "date[]", element=ColumnType(Kind.DATE, "date")),
+        pa.array([[2_932_897]], pa.list_(pa.date32())),
+        "id",
+    ),
     "too long": (ColumnType(Kind.STRING, "text"), pa.array(["x" * 70_002]), "id"),
     "character": (ColumnType(Kind.STRING, "text"), pa.array(["a\x02"]), "id"),
     "midnight": (ColumnType(Kind.TIME_MICROS, "time"), pa.array([86_400_000_000]), "id"),

@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.unit.consumers.test_decode import KEYED, PUBLISHED, RECORDS, TOPIC, Topic, rows
+from tests.unit.consumers.test_decode import KEYED, NOON, PUBLISHED, RECORDS, TOPIC, Topic, rows
 from wrackline.consumers.batch.planning import survey
 from wrackline.consumers.contract.batch_scope import Outline
 from wrackline.consumers.contract.counts import LatestChange
 from wrackline.consumers.contract.plan import Applied, NewestChange
 from wrackline.consumers.newest.fetched_records import FetchedRecords
 from wrackline.consumers.newest.newest_changes import NewestChanges, NewestReader
+from wrackline.consumers.newest.plain_columns import plain_columns
 from wrackline.consumers.records.decode import decode, partial_columns
 from wrackline.consumers.records.dedupe import dedupe
 from wrackline.consumers.records.fast_path import (
@@ -276,3 +277,25 @@ def test_a_name_that_is_no_text_makes_the_batch_be_looked_at() -> None:
     assert value.count(one_name) == 1
     topic.raw(key, value.replace(one_name, b"\x02\x02\x02\xff\0"))
     assert in_memory(topic, KNOWN) is None
+
+
+def test_a_key_of_floats_is_read_without_spark_unless_it_comes_in_two_forms() -> None:
+    topic = Topic(KEYED)
+    (writer,) = topic.writers.values()
+    topic.tell("c", 1, (1.5, "old", None, None))
+    topic.tell("u", 2, (1.5, "new", NOON, [NOON, None]))
+    topic.tell("c", 3, (-0.0, "zero", None, []))
+    reader = NewestReader.of(KNOWN, writer, topic.plan)
+    assert reader is not None
+    found = reader.newest(fetched(topic))
+    assert found is not None
+    columns = plain_columns(found.changes, topic.plan)
+    assert columns is not None
+    assert [columns[name].to_pylist() for name in ("c1", "c3")] == [
+        ["new", "zero"],
+        ['["2026-01-02T12:00:00.000000Z",null]', "[]"],
+    ]
+    topic.tell("c", 4, (0.0, "the same", None, None))
+    both = reader.newest(fetched(topic))
+    assert both is not None
+    assert plain_columns(both.changes, topic.plan) is None

@@ -218,4 +218,17 @@ def test_what_is_gone_is_known_as_gone(world: BigQueryWorld) -> None:
 def test_a_check_finds_nothing_in_the_way(world: BigQueryWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     found = [one.id for one in world.target.check([TABLE.id])]
-    assert found == ["bigquery.not_authorized"], "the emulator keeps nobody from anything"
+    assert found == ["bigquery.not_authorized", "bigquery.pace"], "the emulator keeps nobody from anything"
+
+
+@pytest.mark.full
+def test_a_name_that_something_else_has_is_found_before_a_table_is_made(world: BigQueryWorld) -> None:
+    view, path = world.layout.place(TABLE.id).view, world.service.dialect.path
+    world.sql(f"CREATE SCHEMA {world.service.dialect.quoted(view.schema)}")
+    world.sql(f"CREATE TABLE {path(view)} (label STRING)")
+    (taken,) = (one for one in world.target.check([TABLE.id]) if one.id == "bigquery.not_our_place")
+    with pytest.raises(OperatorNeeded, match=r"staged\.name_taken"):
+        world.target.ensure_table(plan_for(world, 1))
+    world.sql(taken.suggestion.rpartition(": ")[2])
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    assert "bigquery.not_our_place" not in [one.id for one in world.target.check([TABLE.id])]

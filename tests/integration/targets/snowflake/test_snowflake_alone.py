@@ -170,6 +170,10 @@ def test_what_is_there_and_is_not_ours_stays(world: SnowflakeWorld) -> None:
     world.sql(f"CREATE TABLE {DIALECT.path(view)} (label VARCHAR)")
     with pytest.raises(OperatorNeeded, match=r"staged\.name_taken"):
         world.target.ensure_table(plan_for(world, 1))
+    (taken,) = (one for one in world.target.check([TABLE.id]) if one.id == "snowflake.not_our_place")
+    world.sql(taken.suggestion.partition(";")[0])
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    assert "snowflake.not_our_place" not in [one.id for one in world.target.check([TABLE.id])]
 
 
 @pytest.mark.full

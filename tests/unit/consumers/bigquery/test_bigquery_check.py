@@ -8,9 +8,10 @@ from typing import Any, cast
 import pytest
 from google.api_core.exceptions import Forbidden, NotFound
 from google.cloud.bigquery import Client, Dataset, Table
+from google.cloud.bigquery.table import TableListItem
 
 from wrackline.consumers.contract.plan import Applied, TableMode, plan_merge
-from wrackline.consumers.staged.places import StagedLayout
+from wrackline.consumers.staged.places import StagedLayout, StagedRelation
 from wrackline.consumers.staged.shape import StagedShape, first_shape
 from wrackline.consumers.targets.bigquery.check import KEY_BYTES, LARGE, CheckScope, find_problems
 from wrackline.consumers.targets.bigquery.dialect import DIALECT
@@ -20,6 +21,7 @@ from wrackline.schemas.tables.types import ColumnType, Kind
 
 PLACE = StagedLayout("{schema}", "wrackline", RELATIONS).place(TableId("db", "public", "orders"))
 VIEWS = {"dataset": {"dataset": {"projectId": "shop", "datasetId": "public"}, "targetTypes": ["VIEWS"]}}
+SHOP = {"projectId": "shop"}
 GOOD = {"location": "EU", "access": [VIEWS]}
 SMALL = {"numBytes": "12"}
 
@@ -35,6 +37,7 @@ class Answers:
     ) -> None:
         self._dataset, self._table, self._jobs = dataset, table, jobs
         self.priced: list[str] = []
+        self.there: dict[StagedRelation, str] = {}
 
     def query(self, text: str, *, job_config: Any, **_: object) -> None:
         if not job_config.dry_run:
@@ -45,6 +48,13 @@ class Answers:
     def get_dataset(self, name: str, **_: object) -> Dataset:
         reference = {"projectId": "shop", "datasetId": name}
         return Dataset.from_api_repr({"datasetReference": reference, **answer(self._dataset)})
+
+    def list_tables(self, name: str, **_: object) -> list[TableListItem]:
+        return [
+            TableListItem({"tableReference": {**SHOP, "datasetId": name, "tableId": table}, "type": kind})  # type: ignore[no-untyped-call]
+            for (schema, table), kind in self.there.items()
+            if schema == name
+        ]
 
     def get_table(self, name: str, **_: object) -> Table:
         project, dataset, table = name.split(".")
@@ -202,3 +212,26 @@ def test_an_upkeep_has_its_price(upkeep_s: float, gigabytes: int) -> None:
     for quiet in (shape_of("id", mode=TableMode.APPEND), shape_of("id", mode=TableMode.HISTORY), None):
         assert rules(gigabytes, quiet) == [], "it deletes nothing"
     assert rules(gigabytes, shape_of("id"), 0) == [], "it is never tended"
+
+
+def test_a_name_that_something_else_has_is_found_by_one_question_for_a_dataset() -> None:
+    client = Answers(GOOD, None)
+    client.there = {PLACE.view: "EXTERNAL", StagedRelation("public", "other"): "TABLE"}
+    ((rule, text, fix),) = found(client)
+    assert (rule, "`shop.public.orders` is there and is not ours: EXTERNAL TABLE" in text) == (
+        "bigquery.not_our_place",
+        True,
+    )
+    assert fix.endswith("DROP EXTERNAL TABLE `shop.public.orders`")
+    client.there |= {PLACE.table: "TABLE", PLACE.state: "TABLE"}
+    assert [rule for rule, _, _ in found(client)] == ["bigquery.not_our_place"], "a view of ours is a view"
+    client.there[PLACE.view] = "VIEW"
+    assert found(client) == []
+    del client.there[PLACE.state]
+    assert [rule for rule, _, _ in found(client)] == ["bigquery.not_our_place"] * 2
+
+
+def test_a_dataset_whose_tables_may_not_be_listed_has_the_grant() -> None:
+    client = Answers(GOOD, None)
+    client.list_tables = lambda *_, **__: answer({})  # type: ignore[method-assign, assignment]
+    assert [rule for rule, _, _ in found(client)] == ["bigquery.no_dataset_right"]

@@ -7,14 +7,22 @@ from typing import Any, cast
 import pytest
 import requests
 from google.api_core.exceptions import Conflict
+from google.auth.credentials import AnonymousCredentials
 from google.cloud.bigquery import Client
 
+from wrackline.consumers.staged.carriers import DriverCarrier
 from wrackline.consumers.staged.dialect import Primitive
 from wrackline.consumers.staged.merge import StageColumn
-from wrackline.consumers.staged.places import StagedRelation
+from wrackline.consumers.staged.places import StagedLayout, StagedRelation
 from wrackline.consumers.staged.service import CarriedFiles, StageTable
 from wrackline.consumers.staged.state import StateMove
+from wrackline.consumers.staged.target import StagedTarget
+from wrackline.consumers.targets.bigquery.connect import open_client
+from wrackline.consumers.targets.bigquery.partitions import KeyPartitions
+from wrackline.consumers.targets.bigquery.service import BigQueryService
 from wrackline.consumers.targets.bigquery.session import CALL_S, BigQuerySession, JobPolicy
+from wrackline.consumers.targets.bigquery.types import RELATIONS
+from wrackline.schemas.settings.settings_registry import Values
 
 MOVE = StateMove("`w`.`state`", 41, {"number": "42"})
 STAGE = StageTable(StagedRelation("w", "stage"), (StageColumn("k", Primitive.TEXT),))
@@ -138,3 +146,35 @@ def test_a_poll_that_dies_says_so() -> None:
     job = Job([Row(("done",))], polls=[requests.ConnectionError("reset")])
     with pytest.raises(requests.ConnectionError):
         session_of(LostAnswers(job, lost=False)).commit(MOVE, [], "__ab")
+
+
+def test_the_client_is_closed_with_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[Client] = []
+    monkeypatch.setattr(Client, "close", lambda self: closed.append(self))  # noqa: PLW0108 - a method
+    credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
+    client = Client(project="shop", credentials=credentials)
+    service = BigQueryService(client, KeyPartitions(None), JobPolicy(60))
+    target = StagedTarget(service, StagedLayout("{schema}", "wrackline", RELATIONS), DriverCarrier())
+    BigQuerySession(client, JobPolicy(60)).close()
+    assert closed == [], "other sessions share it"
+    target.close()
+    assert closed == [client]
+
+
+def test_a_client_whose_first_call_fails_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[Client] = []
+    monkeypatch.setattr(Client, "close", lambda self: closed.append(self))  # noqa: PLW0108 - a method
+    monkeypatch.setattr(Client, "query", broken)
+    given = {"target.project": "shop", "target.location": "EU", "target.endpoint": "http://127.0.0.1:1"}
+    with pytest.raises(ArithmeticError):
+        open_client(cast("Values", Given(given)))
+    assert len(closed) == 1
+
+
+def broken(*_: object, **__: object) -> None:
+    raise ArithmeticError
+
+
+class Given(dict[str, str]):
+    def text(self, name: str) -> str:
+        return self[name]

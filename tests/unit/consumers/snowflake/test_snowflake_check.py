@@ -37,7 +37,11 @@ class Account:
         self.warehouses: list[Row] = [WAREHOUSE]
         self.databases: list[Row] = [{"name": "SHOP"}]
         self.schemas: list[Row] = [{"name": name, "retention_time": "1"} for name in NAMES]
-        self.objects: list[Row] = [{"name": "PUBLIC__ORDERS", "owner": "LOADER", "kind": "TABLE"}]
+        self.objects: list[Row] = [
+            {"name": name, "owner": "LOADER", "kind": "TABLE"}
+            for name in ("PUBLIC__ORDERS", PLACE.state.name)
+        ]
+        self.views: list[Row] = []
         self.grants: dict[str, list[Row]] = {
             "LOADER": [
                 right("CREATE SCHEMA", "DATABASE", "SHOP"),
@@ -61,7 +65,7 @@ class Account:
             "WAREHOUSES": self.warehouses,
             "DATABASES": self.databases,
             "SCHEMAS": self.schemas,
-            "OBJECTS": self.objects if "WRACKLINE" in text else [],
+            "OBJECTS": self.objects if "WRACKLINE" in text else self.views,
         }
         return list(found[kind])
 
@@ -158,7 +162,7 @@ def test_missing_rights_are_named_with_their_grants(account: Account) -> None:
 def test_a_right_of_a_role_that_the_role_was_granted_counts(account: Account) -> None:
     account.grants["TEAM"] = account.grants["LOADER"]
     account.grants["LOADER"] = [right("USAGE", "ROLE", "TEAM")]
-    account.objects = [{"name": "PUBLIC__ORDERS", "owner": "TEAM", "kind": "TABLE"}]
+    account.objects = [{**one, "owner": "TEAM"} for one in account.objects]
     assert found(account) == {}
     del account.grants["TEAM"]
     assert found(account) == {}, "what can't be seen is not said to be missing"
@@ -206,3 +210,19 @@ def test_history_of_the_storage_alone_is_worth_a_word(account: Account) -> None:
     assert [one.suggestion for one in said] == [
         "ALTER SCHEMA SHOP.WRACKLINE SET DATA_RETENTION_TIME_IN_DAYS = 1"
     ]
+
+
+def test_a_name_that_something_else_has_is_found_by_the_same_question(account: Account) -> None:
+    account.grants = {}
+    stranger = {"name": "ORDERS", "owner": "ANN", "kind": "TABLE"}
+    account.views = [stranger]
+    taken = found(account)["snowflake.not_our_place"]
+    assert taken.description == '"PUBLIC"."ORDERS" is there and is not ours: TABLE'
+    assert taken.suggestion.startswith('ALTER TABLE "PUBLIC"."ORDERS" RENAME TO "PUBLIC"."ORDERS_BEFORE"; or')
+    account.views = [{**stranger, "kind": "VIEW"}]
+    assert found(account) == {}, "it is the view of a table that is ours"
+    account.objects = account.objects[:1]
+    both = [one for one in find_problems(account, FACTS, [PLACE]) if one.id == "snowflake.not_our_place"]
+    assert len(both) == 2, "without a state neither is ours"
+    account.objects = [{"name": f"T{number}", "owner": "ANN", "kind": "TABLE"} for number in range(10_000)]
+    assert found(account) == {}, "the state may be among those that are not shown"

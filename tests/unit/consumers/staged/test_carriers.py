@@ -1,5 +1,8 @@
-"""What is left on this machine of files that could not be written."""
+"""What the driver holds of a batch, and what is left on this machine of files."""
 
+import os
+import subprocess
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +13,7 @@ import pytest
 from tests.fakes.direct_changes import direct_changes
 from wrackline.consumers.contract.limits import Limit
 from wrackline.consumers.contract.plan import Applied, MergePlan, plan_merge
-from wrackline.consumers.staged.carriers import DriverCarrier
+from wrackline.consumers.staged.carriers import DriverCarrier, PartRange, part_ranges, remove_left_folders
 from wrackline.consumers.staged.dialect import Primitive
 from wrackline.consumers.staged.merge import StageColumn, staged_columns
 from wrackline.consumers.targets.bigquery.dialect import DIALECT
@@ -58,3 +61,63 @@ def test_nothing_is_left_of_a_file_for_which_there_is_no_room(
     with pytest.raises(OSError, match="No space"):
         carry(DriverCarrier())
     assert list(tmp_path.iterdir()) == []
+
+
+HOLD = """
+import sys
+from wrackline.consumers.staged.carriers import DriverCarrier
+from wrackline.consumers.staged.dialect import Primitive
+from wrackline.consumers.staged.merge import StageColumn
+DriverCarrier().carry_rows([["a row's value"]], [StageColumn("value_part", Primitive.TEXT)])
+print("written", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_a_killed_process_left_goes_and_what_a_living_one_has_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "wrackline-batch-elsewhere").symlink_to(tmp_path)
+    command = [sys.executable, "-c", HOLD]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)}
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"written\n"
+        mine = DriverCarrier()
+        files = mine.carry_rows([["mine"]], [StageColumn("value_part", Primitive.TEXT)])
+        assert remove_left_folders() == 0
+        assert len(list(tmp_path.glob("*/*.parquet"))) == 2
+        other.kill()
+        other.wait()
+    DriverCarrier()
+    assert [str(file) for file in tmp_path.glob("*/*.parquet")] == list(files.addresses)
+    mine.forget(files)
+    assert [one.name for one in tmp_path.iterdir()] == ["wrackline-batch-elsewhere"]
+
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found"),
+    [
+        ([], []),
+        ([(3, 5, 1)], [PartRange(3, 3, 5)]),
+        ([(1, 5, 1), (0, 5, 1), (2, 1, 1)], [PartRange(0, 1, 10), PartRange(2, 2, 1)]),
+        (
+            [(0, 11, 1), (1, 10, 1), (4, 1, 1)],
+            [PartRange(0, 0, 11, 2), PartRange(1, 1, 10), PartRange(4, 4, 1)],
+        ),
+        ([(0, 2, 2 * MIB), (1, 3, 3 * MIB)], [PartRange(0, 0, 2), PartRange(1, 1, 3)]),
+        (
+            [(0, 1, 1), (1, 9, 9 * MIB), (2, 1, 1)],
+            [PartRange(0, 0, 1), PartRange(1, 1, 9, 3), PartRange(2, 2, 1)],
+        ),
+    ],
+)
+def test_neighbours_are_collected_together_up_to_so_many_rows_and_bytes(
+    sizes: list[tuple[int, int, int]], found: list[PartRange]
+) -> None:
+    assert list(part_ranges(sizes, 10, 4 * MIB)) == found
