@@ -42,6 +42,7 @@ from wrackline.consumers.staged.target import (
     NAME_TAKEN,
     PLACE_TAKEN,
     REPLACED,
+    SEQUENCE_OF_FIELDS,
     SHAPE_MOVED,
     TABLE_GONE,
     TRUST_S,
@@ -51,25 +52,34 @@ from wrackline.consumers.staged.target import (
 from wrackline.consumers.targets.spanner.check import find_problems
 from wrackline.consumers.targets.spanner.chunks import ChunkLimits, cut
 from wrackline.consumers.targets.spanner.commits import SpannerChunk, SpannerCommits
-from wrackline.consumers.targets.spanner.connect import open_session
 from wrackline.consumers.targets.spanner.letters import SpannerLetters
-from wrackline.consumers.targets.spanner.refusals import spanner_error
-from wrackline.consumers.targets.spanner.rows import RowMerge
-from wrackline.consumers.targets.spanner.session import SpannerSession, is_ours
+from wrackline.consumers.targets.spanner.refusals import SEQUENCE_REFUSED, spanner_error
+from wrackline.consumers.targets.spanner.rows import RowMerge, read_rows
+from wrackline.consumers.targets.spanner.session import SpannerSession, is_ours, open_session
 from wrackline.consumers.targets.spanner.texts import (
     MADE,
     add_column,
     create_table,
     create_view,
     drop_column,
+    fill_column,
     path,
 )
-from wrackline.consumers.targets.spanner.types import DIALECT, LIMITS, legal, physical
+from wrackline.consumers.targets.spanner.types import (
+    DIALECT,
+    LIMITS,
+    legal,
+    physical,
+    shows_places,
+    span_places,
+)
 from wrackline.consumers.targets.spanner.upkeep import upkeep
+from wrackline.consumers.targets.spanner.versions import VersionMerge
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.evolution import ChangeType, Widening
 from wrackline.schemas.tables.table import TableId
+from wrackline.schemas.tables.types import Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -121,7 +131,7 @@ class SpannerTarget(Generic[Frame]):
             renames=True,
             drops=True,
             widens=DIALECT.widens,
-            modes=frozenset({TableMode.UPSERT, TableMode.APPEND}),
+            modes=frozenset(TableMode),
             upkeep_ms=UPKEEP_MS,
             whole=False,
             limits=DIALECT.limits,
@@ -136,6 +146,7 @@ class SpannerTarget(Generic[Frame]):
     def ensure_table(self, plan: MergePlan) -> None:
         """Create state, table and view, in this order, or finish what a crash left of them."""
         table, place = plan.table.id, self._layout.place(plan.table.id)
+        _check_sequence(plan, path(place.view))
         with self._guard(table, "the creation"):
             state = self._state(table)
             if state is None:
@@ -146,19 +157,15 @@ class SpannerTarget(Generic[Frame]):
             self._finish(state, place)
 
     def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
-        """Add columns, move the state, then show the new shape."""
+        """Add columns, and fill second places, which may be repeated; move the state; show the new shape."""
         table, place = plan.table.id, self._layout.place(plan.table.id)
-        refused = [one for one in changes if isinstance(one, ChangeType) and one.widening is Widening.OTHER]
+        for one in changes:
+            if isinstance(one, ChangeType) and one.widening is Widening.OTHER:
+                names = {"column": repr(one.name), "place": path(place.table), "table": table}
+                raise TYPE_CHANGED(old=one.old.source, new=one.new.source, **names)
         with self._guard(table, "a change of shape"):
             state = self._needed(table)
             reshaping = reshape_columns(state.shape, plan, changes, DIALECT, state.number)
-            filled = {new.column.identity for new, _ in reshaping.filled}  # a column that needs another type
-            retyped = (one for one in changes if isinstance(one, ChangeType) and one.identity in filled)
-            for one in (*refused, *retyped):
-                old, new = one.old.source, one.new.source
-                raise TYPE_CHANGED(
-                    column=repr(one.name), place=path(place.table), old=old, new=new, table=table
-                )
             _check_places(reshaping.shape, plan)
             if reshaping.added:  # a crash leaves no column that the state does not name
                 announced = state.then(shape=reshaping.announced(state.shape))
@@ -166,6 +173,8 @@ class SpannerTarget(Generic[Frame]):
             self._session.reshape(
                 add_column(place.table, one.place, physical(one.type)) for one in reshaping.added
             )
+            for new, old in reshaping.filled:
+                self._session.change(fill_column(place.table, new, old))
             if reshaping.shape != state.shape:
                 state = self._move(place, state, state.then(shape=reshaping.shape), "a change of shape")
             self._finish(state, place)
@@ -201,8 +210,9 @@ class SpannerTarget(Generic[Frame]):
                 raise SHAPE_MOVED(table=table)
             applied = state.applied.then(plan.upto)
             floor = applied.floor if applied.floor != state.applied.floor else None
-            merge = RowMerge(plan, state.shape, applied.floor)
-            rows = merge.read(_staged_rows(staged.files))
+            rules = VersionMerge if plan.mode is TableMode.HISTORY else RowMerge
+            merge = rules(plan, state.shape)
+            rows = read_rows(_staged_rows(staged.files), plan, applied.floor)
             for chunk, is_last in cut(rows, merge.mutations, self._limits):
                 if chunk or applied != state.applied:
                     part = SpannerChunk(merge, chunk, floor)
@@ -390,15 +400,29 @@ def _staged_rows(files: CarriedFiles) -> Iterator[Mapping[str, Any]]:
                 yield from batch.to_pylist()
 
 
+def _check_sequence(plan: MergePlan, view: str) -> None:
+    """Refuse a feed whose sequence a view can't show as one value."""
+    shown = plan.ours.shown
+    if shown is None:
+        return
+    if shown.is_struct:
+        raise SEQUENCE_OF_FIELDS(table=plan.table.id, place=view)
+    ((_, of),) = shown.fields
+    if of.kind is Kind.DECIMAL and not shows_places(of):
+        found = f"decimal({of.precision}, {of.scale})"
+        raise SEQUENCE_REFUSED(table=plan.table.id, found=found)
+
+
 def _check_places(shape: StagedShape, plan: MergePlan) -> None:
     """Refuse a column that would have the name of one of ours, whose underscores Spanner does not allow."""
     ours = plan.ours
-    taken = {
-        legal(name).lower()
-        for name in (shape.key_place, ours.seq, ours.op, ours.deleted, ours.missing, ours.commit_ts)
-    }
+    names = [shape.key_place, ours.seq, ours.op, ours.deleted, ours.missing, ours.commit_ts]
+    if shape.mode is TableMode.HISTORY:
+        spans = span_places(ours)
+        names += [ours.row, ours.unsent, *spans, *(f"{one}_at" for one in spans)]
+    taken = {legal(name).lower() for name in names}
     prefix = legal(ours.seq).removesuffix("seq")
     for one in shape.of_source:
-        names = {one.place.lower(), one.column.target.lower()}
-        if names & taken or any(name.startswith(MADE) for name in names):
+        its = {one.place.lower(), one.column.target.lower()}
+        if its & taken or any(name.startswith(MADE) for name in its):
             raise NAME_RESERVED(column=repr(one.column.source), table=plan.table.id, prefix=prefix)
