@@ -27,7 +27,7 @@ from wrackline.consumers.batch.planning import (
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.consumers.contract.letters import TOO_MANY, DeadLetter, LetterBox, RecordPosition
 from wrackline.consumers.contract.plan import Applied, plan_merge
-from wrackline.consumers.contract.target import CHARACTER_REFUSED, VALUE_REFUSED, SparkTarget
+from wrackline.consumers.contract.target import CHARACTER_REFUSED, ROW_REFUSED, VALUE_REFUSED, SparkTarget
 from wrackline.consumers.records.decode import (
     BROKEN,
     VALUE_UNFIT,
@@ -52,6 +52,7 @@ OF_RECORDS = frozenset(
         NOT_OUR_SCHEMA.code,
         CHARACTER_REFUSED.code,
         VALUE_REFUSED.code,
+        ROW_REFUSED.code,
         schema_registry.UNKNOWN_ID.code,
     }
 )

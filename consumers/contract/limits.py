@@ -23,6 +23,7 @@ class LimitBreach(Enum):
     SIZE = "size"
     RANGE = "range"
     CHARACTER = "character"
+    ROW = "row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Limit:
     least: int | None = None
     greatest: int | None = None
     unheld: str = ""  # characters that no text may have
+    most_row_bytes: int | None = None  # of all texts and bytes of the value's row together
 
     def breach(self, value: object) -> LimitBreach | None:
         """Return how a value is beyond it; None: it is held."""
@@ -56,6 +58,8 @@ class Limit:
                 return f"not from {self.least} to {self.greatest}"
             case LimitBreach.CHARACTER:
                 return "with a character that the target has not"
+            case LimitBreach.ROW:
+                return f"longer than {self.most_row_bytes} bytes, all its texts and bytes together"
 
 
 TIME_OF_DAY: Final = Limit(least=0, greatest=DAY_MICROS - 1)  # 24:00 would silently be 00:00

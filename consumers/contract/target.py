@@ -49,6 +49,14 @@ VALUE_REFUSED = define(
     " a time or a date may fit as text: column.as.text",
 )
 
+ROW_REFUSED = define(
+    "target.row_refused",
+    OperatorNeeded,
+    "{place} of the target can't hold a row of the batch: it is {why}",
+    hint='set such records aside: errors.tolerance = "all"; or leave its long columns out:'
+    " column.exclude.list",
+)
+
 Frame = TypeVar("Frame", contravariant=True)  # noqa: PLC0105 - read by callers, not only by mypy
 Staged = TypeVar("Staged")
 
@@ -101,6 +109,8 @@ class Capabilities:
     sets_aside: bool = False  # a table can be given another name, with all that is in it
     unheld: str = ""  # characters that no text may have; a text with one is refused with CHARACTER_REFUSED
     limits: Mapping[Kind, Limit] = field(default_factory=dict)  # a value beyond is refused with VALUE_REFUSED
+    row_bytes: int | None = None  # of a row's texts and bytes; a longer row is refused with ROW_REFUSED
+    upkeep_ms: int = 3_600_000  # between two upkeeps of a table, if nothing else is set
     whole: bool = True  # readers see all rows of a batch at once, however many they are
 
 

@@ -12,6 +12,7 @@ in two forms (-0.0 and 0.0).
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import reduce
 from hashlib import sha256
 from typing import Final
 
@@ -69,6 +70,15 @@ def is_held(values: pa.Array, limit: Limit) -> bool:
     if limit.most_bytes is not None and longest > limit.most_bytes:
         return False
     return not any(compute.any(compute.match_substring(values, one)).as_py() for one in limit.unheld)
+
+
+def are_rows_held(texts: Sequence[pa.Array], limit: Limit) -> bool:
+    """Whether a target with this limit holds every row that has these texts and bytes."""
+    if limit.most_row_bytes is None:
+        return True
+    sizes = [compute.fill_null(compute.binary_length(one).cast(pa.int64()), 0) for one in texts]
+    longest = compute.max(reduce(compute.add, sizes)).as_py() or 0
+    return bool(longest <= limit.most_row_bytes)
 
 
 def plan_of_changes(changes: DirectChanges, plan: MergePlan) -> MergePlan:

@@ -10,14 +10,14 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from wrackline.consumers.contract.limits import LimitBreach
+from wrackline.consumers.contract.limits import Limit, LimitBreach
 from wrackline.consumers.contract.plan import MergePlan, PlannedColumn
-from wrackline.consumers.contract.target import CHARACTER_REFUSED, VALUE_REFUSED, Capabilities
+from wrackline.consumers.contract.target import CHARACTER_REFUSED, ROW_REFUSED, VALUE_REFUSED, Capabilities
 from wrackline.consumers.records.decode import WriterSchemas, old_side
 from wrackline.consumers.records.wire import is_of_pair, parse_avro, reader_schema, with_heads
 from wrackline.consumers.records.writer_schema import WriterSchema
 from wrackline.consumers.spark.casts import try_cast
-from wrackline.consumers.spark.plain_values import breaches, plain_value
+from wrackline.consumers.spark.plain_values import breaches, bytes_of_row, plain_value
 from wrackline.schemas.tables.types import ColumnType, spark_type
 
 
@@ -28,7 +28,7 @@ def find_unfit_values(
 
     None: the target holds every value.
     """
-    if not can.unheld and not can.limits:
+    if not can.unheld and not can.limits and can.row_bytes is None:
         return None
     parts = [_of_writer(records, pair, writer, plan, can) for pair, writer in writers.items()]
     return reduce(DataFrame.union, parts)
@@ -47,6 +47,10 @@ def _of_writer(
             for code, condition, says in _faults(image, column, can):
                 fault = F.struct(F.lit(code).alias("code"), F.lit(says).alias("reason"))
                 unfit = F.coalesce(unfit, F.when(condition, fault))
+    for size in _sizes(plan, writer, sides, can):
+        says = Limit(most_row_bytes=can.row_bytes).words(LimitBreach.ROW)
+        fault = F.struct(F.lit(ROW_REFUSED.code).alias("code"), F.lit(f"the row is {says}").alias("reason"))
+        unfit = F.coalesce(unfit, F.when(size > can.row_bytes, fault))
     letters = found.select("partition", "offset", unfit.alias("unfit"), "key", "value")
     letters = letters.where(F.col("unfit").isNotNull())
     return letters.select("partition", "offset", "unfit.code", "unfit.reason", "key", "value")
@@ -72,6 +76,23 @@ def _faults(image: Column, column: PlannedColumn, can: Capabilities) -> Iterator
         if breach is not LimitBreach.CHARACTER:
             says = f"a value of column {column.source!r} is {limit.words(breach)}"
             yield VALUE_REFUSED.code, condition, says
+
+
+def _sizes(
+    plan: MergePlan, writer: WriterSchema, sides: tuple[str, ...], can: Capabilities
+) -> Iterator[Column]:
+    """Return how long a record's rows are, where they can be too long."""
+    limits = {column.identity: can.limits.get(column.type.kind) for column in plan.columns}
+    long = {identity: one.most_bytes for identity, one in limits.items() if one and one.most_bytes}
+    if can.row_bytes is None or sum(long.values()) <= can.row_bytes:
+        return
+    for side in sides:
+        row = F.col("e").getField(side)
+        yield bytes_of_row(
+            plain_value(try_cast(row.getField(writer.fields[one.identity]), one.type), one.type)
+            for one in plan.columns
+            if one.identity in long and one.identity in writer.fields
+        )
 
 
 def _contains(value: Column, of: ColumnType, character: str) -> Column:

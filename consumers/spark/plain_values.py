@@ -8,7 +8,7 @@
 No expression asks for the session's time zone.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 
 from pyspark.sql import Column
@@ -42,6 +42,12 @@ def breaches(plain: Column, limit: Limit) -> Iterator[tuple[LimitBreach, Column]
     ends += [plain > end for end in (limit.greatest,) if end is not None]
     if ends:
         yield LimitBreach.RANGE, reduce(Column.__or__, ends)
+
+
+def bytes_of_row(texts: Iterable[Column]) -> Column:
+    """Return how many bytes a row's texts and bytes have together."""
+    sizes = (F.coalesce(F.octet_length(one), F.lit(0)) for one in texts)
+    return reduce(Column.__add__, sizes, F.lit(0).cast("bigint"))
 
 
 def _itself(value: Column) -> Column:

@@ -28,7 +28,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 from wrackline.consumers.contract.direct import DirectChanges
 from wrackline.consumers.contract.limits import Limit
 from wrackline.consumers.contract.plan import MergePlan
-from wrackline.consumers.newest.plain_columns import is_held, plain_columns
+from wrackline.consumers.newest.plain_columns import are_rows_held, is_held, plain_columns
 from wrackline.consumers.staged.carry import primitives
 from wrackline.consumers.staged.dialect import Primitive
 from wrackline.consumers.staged.merge import StageColumn
@@ -97,6 +97,9 @@ class DriverCarrier:
         plain = plain_columns(changes, plan)
         limited = [one for one in columns if one.limit is not None]
         if plain is None or not all(is_held(plain[one.name], one.limit or Limit()) for one in limited):
+            return None
+        texts = [plain[one.name] for one in columns if one.of in (Primitive.BYTES, Primitive.TEXT)]
+        if not all(are_rows_held(texts, one.limit or Limit()) for one in limited):
             return None
         with self._new_folder() as folder:
             self._write(pa.table([plain[one.name] for one in columns], [one.name for one in columns]), folder)

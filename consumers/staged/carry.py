@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from wrackline.consumers.contract.limits import breach_text
+from wrackline.consumers.contract.limits import LimitBreach, breach_text
 from wrackline.consumers.contract.plan import ROW, MergePlan, TableMode
-from wrackline.consumers.spark.plain_values import JSON, breaches, plain_value
+from wrackline.consumers.spark.plain_values import JSON, breaches, bytes_of_row, plain_value
 from wrackline.consumers.staged.dialect import Primitive
 from wrackline.consumers.staged.merge import StageColumn
 from wrackline.schemas.tables.types import ColumnType, Kind
@@ -55,17 +55,21 @@ def primitives(frame: DataFrame, plan: MergePlan, columns: Sequence[StageColumn]
     plain = frame.select(*(made[one.name].cast(_SPARK[one.of]).alias(one.name) for one in columns))
     if not any(one.limit for one in columns):
         return plain
-    return plain.select(*(_held(one).alias(one.name) for one in columns))
+    texts = [F.col(one.name) for one in columns if one.of in (Primitive.BYTES, Primitive.TEXT)]
+    return plain.select(*(_held(one, texts).alias(one.name) for one in columns))
 
 
-def _held(column: StageColumn) -> Column:
-    """Return a column's values; the query fails with the breach of one that can't be held."""
+def _held(column: StageColumn, texts: Sequence[Column]) -> Column:
+    """Return a column's values; the query fails with the breach of one, or of a row, that can't be held."""
     value = F.col(column.name)
     if column.limit is None:
         return value
     for breach, condition in breaches(F.col(column.name), column.limit):
         fails = F.raise_error(F.lit(breach_text(column.name, breach)))
         value = F.when(condition, fails).otherwise(value)
+    if column.limit.most_row_bytes is not None:
+        fails = F.raise_error(F.lit(breach_text(column.name, LimitBreach.ROW)))
+        value = F.when(bytes_of_row(texts) > column.limit.most_row_bytes, fails).otherwise(value)
     return value
 
 

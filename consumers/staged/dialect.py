@@ -80,6 +80,7 @@ class StagedDialect:
     view_option: str = ""  # with which a view that replaces another leaves readers their rights
     unheld: str = ""  # characters that no text may have
     limits: Mapping[Kind, Limit] = field(default_factory=dict)  # what it holds no value of
+    row_bytes: int | None = None  # the most that a row's texts and bytes may have together
     # a part of a text between separators, by its number from 1
     part: Callable[[str, str, int], str] = lambda text, by, at: f"SPLIT_PART({text}, {by}, {at})"
     nul: str = "CHR(0)"  # the character of code 0
@@ -94,6 +95,12 @@ class StagedDialect:
         if self.unheld and carried_as(of) is Primitive.TEXT:
             return replace(limit or Limit(), unheld=self.unheld)
         return limit
+
+    def row_limit(self, limits: Iterable[Limit | None]) -> Limit | None:
+        """Return the limit of a row whose values have these, if it can be longer."""
+        longest = sum(one.most_bytes or 0 for one in limits if one is not None)
+        is_reached = self.row_bytes is not None and longest > self.row_bytes
+        return Limit(most_row_bytes=self.row_bytes) if is_reached else None
 
     def cast(self, value: str, to: Primitive) -> str:
         """Give a value the type of one of our columns."""

@@ -53,7 +53,7 @@ def staged_columns(plan: MergePlan, dialect: StagedDialect | None = None) -> tup
 
     `k` is the key's hash, or the event's own row, which in a history is `e`; `c` and a number is the plan's
     column of that place; `w` and a number says when it was known, where the plan has that; `unsent` and
-    `missing` are lists of identities.
+    `missing` are lists of identities.  The limit of a whole row is that of `k`.
     """
     ours = {
         "seq": Primitive.TEXT,
@@ -70,8 +70,11 @@ def staged_columns(plan: MergePlan, dialect: StagedDialect | None = None) -> tup
         StageColumn(f"w{at}", Primitive.TEXT) for at, one in numbered if plan.told_late and _lacks(one, plan)
     ]
     marks = [StageColumn(name, of) for name, of in ours.items()]
-    found_by = ("k", "e") if plan.mode is TableMode.HISTORY else ("k",)
-    return (*(StageColumn(name, Primitive.TEXT) for name in found_by), *values, *marks, *late)
+    row = None if dialect is None else dialect.row_limit(limits.values())
+    found_by = [StageColumn("k", Primitive.TEXT, row)]
+    if plan.mode is TableMode.HISTORY:
+        found_by.append(StageColumn("e", Primitive.TEXT))
+    return (*found_by, *values, *marks, *late)
 
 
 @dataclass(frozen=True, slots=True)

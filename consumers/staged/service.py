@@ -20,7 +20,7 @@ from wrackline.consumers.staged.merge import StageColumn
 from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.staged.state import StateMove
-from wrackline.schemas.errors import Transient, WracklineError, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.tables.table import TableId
 
@@ -32,7 +32,16 @@ LOAD_SHORT = define(
     "{carried} rows of a batch of {table} were written to files, and the target loaded {loaded}",
     hint="the batch is done again; if this keeps happening, something changes or removes the files meanwhile",
 )
+STATEMENT_TOO_LONG = define(
+    "staged.statement_too_long",
+    OperatorNeeded,
+    "a commit for the table that {state} is about needs a statement of {size} bytes, and the target takes"
+    " {most}",
+    hint="the table has too many columns for one statement: leave some out: column.exclude.list; a table of"
+    " rows needs about half as long a statement as a history",
+)
 
+UPKEEP_MS: Final = 86_400_000  # a day: each upkeep reads whole tables, and most services bill for that
 _MOST_IDLE: Final = 8  # sessions kept; more than tables are merged at once
 _IDLE_S: Final = 600.0  # how long; a service ends a session that nobody uses for hours
 
@@ -201,10 +210,21 @@ def load_stage(
         raise LOAD_SHORT(carried=files.rows, table=table, loaded=loaded)
 
 
+def check_length(texts: Iterable[str], most: int, state: str) -> None:
+    """Refuse a statement that the service would refuse with an error that says less."""
+    size = max(len(text.encode()) for text in texts)
+    if size > most:
+        raise STATEMENT_TOO_LONG(state=state, size=size, most=most)
+
+
 def commit_over(
-    send: Callable[[str], Any], move: StateMove, steps: Sequence[str], before: Sequence[str] = ()
+    send: Callable[[str], Any], move: StateMove, steps: Sequence[str], most: int, before: Sequence[str] = ()
 ) -> bool:
-    """Move the state and do the steps in one transaction, or change nothing; `send` returns a cursor."""
+    """Move the state and do the steps in one transaction, or change nothing.
+
+    `send` returns a cursor; no statement has more bytes than `most`.
+    """
+    check_length((move.text, *steps), most, move.state)
     for text in ("BEGIN", *before):
         send(text)
     if send(move.text).rowcount != 1:

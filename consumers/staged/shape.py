@@ -1,8 +1,9 @@
 """Which columns a table has, and where their values lie.
 
-A column's place is given once: the table behind the view has the name that the column had when it was added,
-and keeps it.  So a rename, a swap or a drop is another view.  A column that needs another type gets a second
-place, which one UPDATE fills, and leaves the first.
+A column's place is given once, and kept: in the table behind the view it has the name that it had when the
+table was made, or its name with the number of the state from which it was added.  So a rename, a swap or
+a drop is another view, and a place that was dropped, or whose addition did not end, is not used again.  A
+column that needs another type gets a second place, which one UPDATE fills, and leaves the first.
 
 In: a plan, the changes, and the shape before them.  Out: the shape after, and which places it adds and fills.
 Columns of the table that no shape names are the user's, and no statement of ours names them either.  Pure.
@@ -71,6 +72,11 @@ class StagedReshaping:
     added: tuple[StagedColumn, ...] = ()
     filled: tuple[tuple[StagedColumn, StagedColumn], ...] = ()  # the new one, and where its values are
 
+    def announced(self, before: StagedShape) -> StagedShape:
+        """Return the shape before it, for which what is about to be added is to be dropped."""
+        added = (one.place for one in self.added)
+        return replace(before, leaving=(*before.leaving, *added), shown=False)
+
     def additions(self, table: str, dialect: StagedDialect) -> Iterator[str]:
         """Write the columns that are added; repeated, a statement changes nothing, or it is undone."""
         unless_there = "" if dialect.transactional_ddl else "IF NOT EXISTS "
@@ -100,9 +106,12 @@ def first_shape(plan: MergePlan, dialect: StagedDialect) -> StagedShape:
 
 
 def reshape_columns(
-    shape: StagedShape, plan: MergePlan, changes: Sequence[Alteration], dialect: StagedDialect
+    shape: StagedShape, plan: MergePlan, changes: Sequence[Alteration], dialect: StagedDialect, number: int
 ) -> StagedReshaping:
-    """Follow the changes, by identity; one that is done already changes nothing."""
+    """Follow the changes, by identity; one that is done already changes nothing.
+
+    The number is the state's, so no two attempts name one place.
+    """
     before = {one.column.identity: one for one in shape.columns}
     made = altered_columns({one.column.identity: one.column for one in shape.columns}, plan, changes)
     stays = {
@@ -111,7 +120,7 @@ def reshape_columns(
         if identity in before and dialect.physical(before[identity].type) == dialect.physical(column.type)
     }
     fresh = [column for identity, column in made.items() if identity not in stays]
-    placed = {one.column.identity: one for one in _placed(fresh, shape, dialect.identifiers)}
+    placed = {one.column.identity: one for one in _placed(fresh, shape, dialect.identifiers, f"__{number}")}
     order = [column.identity for column in plan.columns if column.identity in made]
     order += [identity for identity in made if identity not in order]
     columns = tuple((stays | placed)[identity] for identity in order)
@@ -156,7 +165,7 @@ def empty_column(table: str, place: str, dialect: StagedDialect) -> str:
 
 
 def _placed(
-    columns: Iterable[PlannedColumn], shape: StagedShape, identifiers: Identifiers
+    columns: Iterable[PlannedColumn], shape: StagedShape, identifiers: Identifiers, mark: str = ""
 ) -> Iterator[StagedColumn]:
     """Give columns places that no other one has, nor one that is leaving or can't."""
     places = (*(one.place for one in shape.columns), *shape.leaving, *shape.husks)
@@ -166,8 +175,8 @@ def _placed(
             of_history = shape.mode is TableMode.HISTORY
             yield StagedColumn(column, shape.ours.row if of_history else shape.key_place)
             continue
-        names = suffixed_names(column.target, f"__{column.identity}", identifiers)
-        place = target_name(column.target, identifiers)
+        names = suffixed_names(column.target, mark or f"__{column.identity}", identifiers)
+        place = next(names) if mark else target_name(column.target, identifiers)
         while _compared(place, identifiers) in used:
             place = next(names)
         used.add(_compared(place, identifiers))

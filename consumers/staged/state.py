@@ -31,8 +31,10 @@ from wrackline.schemas import untrusted
 from wrackline.schemas.errors import Definite, OperatorNeeded, define
 from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.tables.type_json import type_from_json, type_to_json
+from wrackline.schemas.tables.types import ColumnType
 
-VERSION: Final = 1
+VERSION: Final = 2  # before it, each column was an object with all its names and its type
+_READS: Final = (1, VERSION)
 COLUMNS: Final = ("number", "version", "source", "made", "shape", "applied")
 _SAFE = "{}[]:, "  # what JSON consists of, except for its quotes
 
@@ -96,9 +98,11 @@ def first_state(state: StagedState, table: str, dialect: StagedDialect) -> str:
 
 
 def state_move(before: StagedState, after: StagedState, table: str, dialect: StagedDialect) -> StateMove:
-    """Write what has changed."""
+    """Write what has changed, and with a shape the version of its form."""
     was, now = _row(before, dialect), _row(after, dialect)
-    return StateMove(table, before.number, {name: now[name] for name in COLUMNS if now[name] != was[name]})
+    changed = {name for name in COLUMNS if now[name] != was[name]}
+    changed |= {"version"} if "shape" in changed else set()
+    return StateMove(table, before.number, {name: now[name] for name in COLUMNS if name in changed})
 
 
 def state_query(table: str) -> str:
@@ -110,7 +114,7 @@ def read_state(row: Sequence[Any], state: str, table: str) -> StagedState:
     """Read a row that others may have changed; the names are for the errors."""
     try:
         number, version, source, made, shape, applied = row
-        known = version == VERSION
+        known = version in _READS
         found = StagedState(
             TableId(*map(untrusted.text, _read(source))),
             _shape(_read(shape)),
@@ -119,7 +123,7 @@ def read_state(row: Sequence[Any], state: str, table: str) -> StagedState:
             None if made is None else unquote(untrusted.text(made)),
         ) if known else None  # fmt: skip
         progress = unquote(untrusted.text(applied))
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
         refused = BROKEN(state=state, table=table)
         raise refused from None  # the first error shows the row
     if found is None:
@@ -178,7 +182,7 @@ def _row(state: StagedState, dialect: StagedDialect) -> dict[str, str]:
 
 
 def _write(value: object) -> str:
-    return quote(json.dumps(value), safe=_SAFE)
+    return quote(json.dumps(value, separators=(",", ":")), safe=_SAFE)
 
 
 def _read(text: object) -> Any:  # noqa: ANN401 - JSON is anything
@@ -186,36 +190,44 @@ def _read(text: object) -> Any:  # noqa: ANN401 - JSON is anything
 
 
 def _shape_texts(shape: StagedShape) -> dict[str, object]:
-    columns = [
-        {
-            "identity": one.column.identity,
-            "source": one.column.source,
-            "target": one.column.target,
-            "place": one.place,
-            "type": type_to_json(one.type),
-        }
-        for one in shape.columns
-    ]
+    """Write it shortly, because a text of Redshift holds 65,535 bytes.
+
+        "columns": [[1, 0, "id"], [2, 1, "Price", "price", "price__7"]]
+
+    These are identity, place in the list of types, and names: at the source, for readers, in the table.  The
+    last ones are left out where they are equal to the one before.
+    """
+    types = {of: at for at, of in enumerate(dict.fromkeys(one.type for one in shape.columns))}
+    columns = [[one.column.identity, types[one.type], *_names(one)] for one in shape.columns]
     places = {"leaving": list(shape.leaving), "husks": list(shape.husks)}
-    lists = {"columns": columns, "key": list(shape.key), **places}
+    lists = {"types": list(map(type_to_json, types)), "columns": columns, "key": list(shape.key), **places}
     return {**lists, "ours": asdict(shape.ours), "mode": shape.mode.value, "shown": shape.shown}
 
 
+def _names(one: StagedColumn) -> list[str]:
+    names = [one.column.source, one.column.target, one.place]
+    while len(names) > 1 and names[-1] == names[-2]:
+        names.pop()
+    return names
+
+
+def _column(written: Any, types: Sequence[ColumnType]) -> StagedColumn:  # noqa: ANN401 - JSON is anything
+    """Read a column, also as version 1 wrote it."""
+    if isinstance(written, dict):
+        identity, of = written["identity"], type_from_json(written["type"])
+        source, target, place = (written[name] for name in ("source", "target", "place"))
+    else:
+        identity, at, source, *others = written
+        of, last = types[untrusted.number(at)], [source, *others][-1]
+        target, place = others if len(others) > 1 else (last, last)
+    column = PlannedColumn(untrusted.number(identity), untrusted.text(source), untrusted.text(target), of)
+    return StagedColumn(column, untrusted.text(place))
+
+
 def _shape(texts: Mapping[str, Any]) -> StagedShape:
-    columns = tuple(
-        StagedColumn(
-            PlannedColumn(
-                untrusted.number(one["identity"]),
-                untrusted.text(one["source"]),
-                untrusted.text(one["target"]),
-                type_from_json(one["type"]),
-            ),
-            untrusted.text(one["place"]),
-        )
-        for one in texts["columns"]
-    )
+    types = [type_from_json(one) for one in texts.get("types", ())]
     return StagedShape(
-        columns,
+        tuple(_column(one, types) for one in texts["columns"]),
         tuple(map(untrusted.number, texts["key"])),
         OurColumns(**{name: untrusted.text(column) for name, column in texts["ours"].items()}),
         TableMode(texts["mode"]),

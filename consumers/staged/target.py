@@ -6,7 +6,9 @@
     held, applied         state.py            from memory where that is trusted
 
 The state is written before what follows from it (a view, a column that goes), and says that this is still to
-be done; `ensure_table` and `alter` finish it.  Safe for many threads: each call works in a session that no
+be done; `ensure_table` and `alter` finish it.  Where a service commits each change of a table by itself, the
+state first names the columns that are about to be added as such that are to go, so that a crash leaves none
+which nobody knows.  Safe for many threads: each call works in a session that no
 other call has meanwhile.
 """
 
@@ -22,6 +24,7 @@ from wrackline.consumers.contract.modes import MADE_OTHERWISE, OTHER_MODE
 from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
 from wrackline.consumers.contract.target import (
     CHARACTER_REFUSED,
+    ROW_REFUSED,
     VALUE_REFUSED,
     Alteration,
     Capabilities,
@@ -34,6 +37,7 @@ from wrackline.consumers.staged.letters import StagedLetters
 from wrackline.consumers.staged.merge import StageColumn, StagedMerge, staged_columns
 from wrackline.consumers.staged.places import StagedLayout, StagedPlace, new_mark
 from wrackline.consumers.staged.service import (
+    UPKEEP_MS,
     CarriedFiles,
     Carrier,
     CarriesChanges,
@@ -160,6 +164,8 @@ class StagedTarget(Generic[Frame]):
             modes=frozenset(TableMode),
             unheld=self._dialect.unheld,
             limits=self._dialect.limits,
+            row_bytes=self._dialect.row_bytes,
+            upkeep_ms=UPKEEP_MS,
         )
 
     def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
@@ -178,6 +184,9 @@ class StagedTarget(Generic[Frame]):
             if state is None:
                 state = self._create(session, plan, place)
             check_made(state, plan, self._dialect.path(place.table))
+            if state.shape.leaving and not self._dialect.transactional_ddl:
+                # a session that is about to keep one of these places is refused from here on
+                state = self._move(session, place, state, state.then(), "a change of shape")
             self._finish(session, state, place)
 
     def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
@@ -190,17 +199,17 @@ class StagedTarget(Generic[Frame]):
                 raise TYPE_CHANGED(column=repr(change.name), place=path, old=old, new=new, table=table)
         with self._session(table, "a change of shape") as session:
             state = self._needed(session, table)
-            reshaping = reshape_columns(state.shape, plan, changes, dialect)
-            additions = list(reshaping.additions(path, dialect))
-            if not dialect.transactional_ddl:
+            reshaping = reshape_columns(state.shape, plan, changes, dialect, state.number)
+            additions, doing = list(reshaping.additions(path, dialect)), "a change of shape"
+            if additions and not dialect.transactional_ddl:
+                announced = state.then(shape=reshaping.announced(state.shape))
+                state = self._move(session, place, state, announced, doing)
                 for text in additions:
                     session.run(text)
                 additions = []
             if reshaping.shape != state.shape:
-                after = state.then(shape=reshaping.shape)
                 steps = [*additions, *reshaping.fillings(path, dialect)]
-                self._move(session, place, state, after, "a change of shape", steps)
-                state = after
+                state = self._move(session, place, state, state.then(shape=reshaping.shape), doing, steps)
             self._finish(session, state, place)
 
     def stage(self, frame: Frame, plan: MergePlan) -> StagedBatch:
@@ -255,6 +264,8 @@ class StagedTarget(Generic[Frame]):
         if breach is LimitBreach.CHARACTER:
             raise CHARACTER_REFUSED(place=place)
         limit = next((one.limit for one in columns if one.name == name), None) or Limit()
+        if breach is LimitBreach.ROW:
+            raise ROW_REFUSED(place=place, why=limit.words(breach))
         column = plan.columns[int(name.removeprefix("c"))]
         raise VALUE_REFUSED(place=place, column=repr(column.source), why=limit.words(breach))
 
@@ -371,13 +382,11 @@ class StagedTarget(Generic[Frame]):
             left = self._read(session, table) or fresh
         if left.made is not None:  # somebody has dropped the table
             again = replace(fresh, number=left.number + 1)
-            self._move(session, place, left, again, "the creation")
-            left = again
+            left = self._move(session, place, left, again, "the creation")
         for text in self._service.create(place, left.shape):
             session.run(text)
         state = left.then(made=self._service.made(session, place.table))
-        self._move(session, place, left, state, "the creation")
-        return state
+        return self._move(session, place, left, state, "the creation")
 
     def _finish(self, session: StagedSession, state: StagedState, place: StagedPlace) -> None:
         """Show the shape of the state, and drop the columns that it does not have any more."""
@@ -402,7 +411,23 @@ class StagedTarget(Generic[Frame]):
             steps = []
         left = (*state.shape.husks, *(name for name in leaving if name in kept))
         after = state.then(shape=replace(state.shape, leaving=(), husks=left, shown=True))
-        self._move(session, place, state, after, "a change of shape", steps)
+        try:
+            self._move(session, place, state, after, "a change of shape", steps)
+        except Transient as error:
+            if error.code == STATE_MOVED.code and not self._dialect.transactional_ddl:
+                self._ask_for_view(session, state.source, place)
+            raise
+
+    def _ask_for_view(self, session: StagedSession, table: TableId, place: StagedPlace) -> None:
+        """Let the state say that its view is to be shown: ours may have replaced a newer one."""
+        is_kept = False
+        while not is_kept:
+            state = self._read(session, table)
+            if state is None or not state.shape.shown:
+                return
+            after = state.then(shape=replace(state.shape, shown=False))
+            move = state_move(state, after, self._dialect.path(place.state), self._dialect)
+            is_kept = session.commit(move, (), new_mark())
 
     def _move(
         self,
@@ -413,12 +438,13 @@ class StagedTarget(Generic[Frame]):
         doing: str,
         steps: Sequence[str] = (),
         name: str = "",
-    ) -> None:
-        """Commit, unless another session was first."""
+    ) -> StagedState:
+        """Commit, unless another session was first; return the state after it."""
         move = state_move(before, after, self._dialect.path(place.state), self._dialect)
         if not session.commit(move, steps, name or new_mark()):
             raise STATE_MOVED(place=self._dialect.path(place.table), doing=doing)
         self._memory.put(after.source, after)
+        return after
 
     def _needed(self, session: StagedSession, table: TableId) -> StagedState:
         state = self._state(session, table)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.fakes.duck_service import DIALECT, DuckService
-from wrackline.consumers.contract.limits import breach_text
+from wrackline.consumers.contract.limits import LimitBreach, breach_text
 from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.contract.target import Target
 from wrackline.consumers.staged.dialect import Primitive, StagedDialect
@@ -89,6 +89,12 @@ class ModelCarrier:
                 breach = None if column.limit is None else column.limit.breach(row.get(column.name))
                 if breach is not None:
                     raise ValueError(breach_text(column.name, breach))
+            texts = [value for column in columns if isinstance(value := row.get(column.name), str | bytes)]
+            size = sum(len(one.encode() if isinstance(one, str) else one) for one in texts)
+            for column in columns:
+                most = column.limit and column.limit.most_row_bytes
+                if most is not None and size > most:
+                    raise ValueError(breach_text(column.name, LimitBreach.ROW))
             rows.append([row.get(column.name) for column in columns])
         return self.carry_rows(rows, columns)
 

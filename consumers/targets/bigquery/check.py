@@ -16,7 +16,7 @@ from wrackline.consumers.contract.plan import TableMode
 from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.targets.bigquery.limits import MOST_LOADS, MOST_PARTITIONS
-from wrackline.consumers.targets.bigquery.partitions import cut_by, key_places
+from wrackline.consumers.targets.bigquery.partitions import KeyPartitions, cut_by, key_places
 from wrackline.consumers.targets.bigquery.session import CALL_S, RETRY
 from wrackline.schemas.language.findings import Finding, Severity, rule
 
@@ -96,6 +96,14 @@ READS_ALL = rule(
     'merge less often: consume.trigger.interval.ms; or make it again in parts: target.partition = "key";'
     " DROP TABLE {place}; then: wrackline snapshot start <pipeline.toml> '<table>'",
 )
+NOT_CUT = rule(
+    "bigquery.key_cuts_nothing",
+    Severity.WARNING,
+    "a merge reads the whole table",
+    "{place} has {gigabytes} GiB, and no whole number or day of a key by which it could be partitioned",
+    _COSTS,
+    "merge less often: consume.trigger.interval.ms; to read the table again changes nothing",
+)
 LARGE_PARTS = rule(
     "bigquery.large_parts",
     Severity.WARNING,
@@ -125,6 +133,16 @@ PACE = rule(
 )
 
 
+UPKEEP = rule(
+    "bigquery.upkeep",
+    Severity.INFO,
+    "what the upkeep costs",
+    "an upkeep of {place} that forgets old deletes may read {gigabytes} GiB, every {hours} hours",
+    "without reserved slots that is up to {daily} US dollars a day: a DELETE is billed for the whole table",
+    "tend tables less often: consume.upkeep.interval.ms = 604800000; 0 is never, and old deletes stay",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class CheckScope:
     """What is looked at."""
@@ -132,6 +150,7 @@ class CheckScope:
     places: Sequence[StagedPlace]
     shape: Callable[[StagedPlace], StagedShape | None]  # None: the table is not there yet
     batch_s: float  # how often a table may get a batch
+    upkeep_s: float = 0  # how often it is tended; 0: never
 
 
 def find_problems(client: Client, scope: CheckScope) -> Iterator[Finding]:
@@ -216,9 +235,14 @@ def _of_table(client: Client, scope: CheckScope, place: StagedPlace) -> Iterator
         table: Table = client.get_table(name, retry=RETRY, timeout=CALL_S)
     except (NotFound, Forbidden):
         return
-    if (table.num_bytes or 0) < LARGE:
+    size = table.num_bytes or 0
+    daily = _dollars(size * _DAY_S / scope.upkeep_s) if scope.upkeep_s else 0
+    if size < LARGE and daily < _WORTH:
         return
     shape = scope.shape(place)
+    if daily >= _WORTH and shape is not None and shape.mode is TableMode.UPSERT:
+        hours = f"{scope.upkeep_s / 3600:g}"
+        yield UPKEEP(place=f"`{name}`", gigabytes=round(size / 2**30), hours=hours, daily=f"{daily:.2f}")
     cut = cut_by(table)
     is_cut = cut is not None and (shape is None or cut in key_places(shape))
     parts = _partitions(table) if is_cut else 1
@@ -226,7 +250,9 @@ def _of_table(client: Client, scope: CheckScope, place: StagedPlace) -> Iterator
     if read < LARGE:
         return
     dollars = _dollars(read)
-    yield (LARGE_PARTS if is_cut else READS_ALL)(
+    could_be_cut = shape is not None and KeyPartitions(1).clause(shape) is not None
+    found = LARGE_PARTS if is_cut else READS_ALL if could_be_cut and not _only_adds(shape) else NOT_CUT
+    yield found(
         place=f"`{name}`",
         gigabytes=round((table.num_bytes or 0) / 2**30),
         parts=parts,
@@ -244,8 +270,12 @@ def _partitions(table: Table) -> int:
 
 def _bytes_read(table: Table, shape: StagedShape | None) -> int:
     """Return what a batch reads: of a table that only gets rows, its keys alone."""
-    only_adds = shape is not None and (shape.mode is TableMode.APPEND or shape.keyless)
-    return (table.num_rows or 0) * KEY_BYTES if only_adds else table.num_bytes or 0
+    return (table.num_rows or 0) * KEY_BYTES if _only_adds(shape) else table.num_bytes or 0
+
+
+def _only_adds(shape: StagedShape | None) -> bool:
+    """Whether a table only gets rows; its key, if it has one, is not what they are found by."""
+    return shape is not None and (shape.mode is TableMode.APPEND or shape.keyless)
 
 
 def _dollars(read: float) -> float:

@@ -71,6 +71,12 @@ GONE = define(
     "a table or dataset that {doing} of {place} needs is not there",
     hint="what is missing is made again; if somebody removes it again and again: bq ls {project}:",
 )
+THERE_ALREADY = define(
+    "bigquery.there_already",
+    Transient,
+    "another session made {place} of BigQuery at the same time",
+    hint="the next round finds it; if it happens again and again, stop the second consumer",
+)
 BILLING = define(
     "bigquery.billing",
     OperatorNeeded,
@@ -115,6 +121,7 @@ _TABLE: Final = ErrorTable(
         ),
         SLOW: ("timeout",),
         GONE: ("notFound", 404),
+        THERE_ALREADY: ("duplicate", 409),
         BILLING: ("billingNotEnabled", "billingTierLimitExceeded", "blocked"),
         TOO_LARGE: ("resourcesExceeded", "responseTooLarge", 413),
         LOGIN_REFUSED: (401,),

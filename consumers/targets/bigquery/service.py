@@ -39,10 +39,16 @@ class BigQueryService:
     dialect: StagedDialect = DIALECT
 
     def __init__(
-        self, client: Client, partitions: KeyPartitions, jobs: JobPolicy, batch_s: float = 1.0
+        self,
+        client: Client,
+        partitions: KeyPartitions,
+        jobs: JobPolicy,
+        batch_s: float = 1.0,
+        upkeep_s: float = 0,
     ) -> None:
         self.client, self._partitions, self._jobs = client, partitions, jobs
         self._batch_s = batch_s  # how often a table may get a batch
+        self._upkeep_s = upkeep_s
 
     def session(self) -> StagedSession:
         """Share the client."""
@@ -111,7 +117,7 @@ class BigQueryService:
             paths = DIALECT.path(place.state), DIALECT.path(place.table)
             return None if row is None else read_state(row, *paths).shape
 
-        return find_problems(self.client, CheckScope(places, shape, self._batch_s))
+        return find_problems(self.client, CheckScope(places, shape, self._batch_s, self._upkeep_s))
 
     def _reference(self, relation: StagedRelation) -> TableReference:
         return TableReference.from_string(f"{self.client.project}.{relation.schema}.{relation.name}")

@@ -30,9 +30,10 @@ from google.cloud.bigquery import (
 )
 from google.cloud.bigquery.retry import DEFAULT_RETRY
 
-from wrackline.consumers.staged.service import CarriedFiles, StageTable
+from wrackline.consumers.staged.service import CarriedFiles, StageTable, check_length
 from wrackline.consumers.staged.state import StateMove
 from wrackline.consumers.targets.bigquery.dialect import DIALECT, DONE, script
+from wrackline.consumers.targets.bigquery.limits import MOST_TEXT
 
 Job = TypeVar("Job", QueryJob, LoadJob)
 Answer = TypeVar("Answer")
@@ -66,11 +67,12 @@ class BigQuerySession:
 
     def commit(self, move: StateMove, steps: Sequence[str], name: str) -> bool:
         """Run the script."""
-        job_id = _job_id("commit", name)
+        job_id, text = _job_id("commit", name), script(move, steps)
+        check_length([text], MOST_TEXT, move.state)
         job = self._named(
             job_id,
             lambda: self._client.query(
-                script(move, steps),
+                text,
                 job_config=self._config(),
                 job_id=job_id,
                 retry=RETRY,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from wrackline.consumers.staged.carriers import DriverCarrier
 from wrackline.consumers.staged.places import read_layout
+from wrackline.consumers.staged.service import UPKEEP_MS
 from wrackline.consumers.staged.target import TRUST_S, StagedTarget
 from wrackline.consumers.targets.bigquery.config import BY_KEY
 from wrackline.consumers.targets.bigquery.connect import open_client
@@ -25,7 +26,9 @@ def open_bigquery(settings: Values, trust_s: float = TRUST_S) -> "StagedTarget[D
     partitions = KeyPartitions(settings.integer("target.partition.width") if cut else None)
     jobs = JobPolicy(settings.integer("target.job.timeout.ms") / 1000, {"wrackline": job_label(settings)})
     batch_s = settings.integer("consume.trigger.interval.ms") / 1000
-    service = BigQueryService(open_client(settings), partitions, jobs, batch_s)
+    is_set = settings["consume.upkeep.interval.ms"] is not None
+    upkeep_ms = settings.integer("consume.upkeep.interval.ms") if is_set else UPKEEP_MS
+    service = BigQueryService(open_client(settings), partitions, jobs, batch_s, upkeep_ms / 1000)
     return StagedTarget(service, read_layout(settings, RELATIONS), DriverCarrier(), trust_s)
 
 

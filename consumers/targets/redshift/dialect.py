@@ -16,7 +16,7 @@ from wrackline.consumers.staged.places import StagedPlace
 from wrackline.consumers.staged.service import StageTable
 from wrackline.consumers.staged.shape import StagedShape, columns_text
 from wrackline.consumers.targets.redshift import types
-from wrackline.consumers.targets.redshift.limits import LIMITS, NAME_BYTES
+from wrackline.consumers.targets.redshift.limits import LIMITS, NAME_BYTES, ROW_BYTES
 from wrackline.schemas.errors import OperatorNeeded, define
 
 TEXT_TOO_LONG = define(
@@ -71,6 +71,7 @@ DIALECT: Final = StagedDialect(
     transactional_ddl=True,
     unheld="\0",
     limits=LIMITS,
+    row_bytes=ROW_BYTES,
 )
 
 

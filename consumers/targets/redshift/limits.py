@@ -11,7 +11,7 @@ from wrackline.consumers.contract.limits import DAY_MICROS, TIME_OF_DAY, Limit
 from wrackline.consumers.targets.redshift.types import BYTES, NATIVE, TEXT_BYTES
 from wrackline.schemas.tables.types import Kind
 
-MOST_COLUMNS: Final = 1_600  # of a table, and of a view
+ROW_BYTES: Final = 4_000_000  # of one that COPY reads; "4 MB", so the least that it can mean
 STATEMENT_BYTES: Final = 16_777_216  # of one statement
 NAME_BYTES: Final = 127
 _LEAST_DAY, _GREATEST_DAY = -2_440_588, 106_751_990  # 4713 before our era to the year 294247, exclusive

@@ -20,6 +20,7 @@ from typing import Any, Final
 from wrackline.consumers.staged.service import CarriedFiles, StageTable, commit_over
 from wrackline.consumers.staged.state import StateMove
 from wrackline.consumers.targets.redshift.dialect import DIALECT, literal
+from wrackline.consumers.targets.redshift.limits import STATEMENT_BYTES
 from wrackline.consumers.targets.redshift.refusals import LOAD_REFUSED
 from wrackline.schemas.errors import WracklineError
 
@@ -63,7 +64,7 @@ class RedshiftSession:
         """Move the state and do the steps, or change nothing."""
         del name  # the state says whether a lost COMMIT was kept
         self._begin()
-        return commit_over(self._send, move, steps, [f"LOCK TABLE {move.state}"])
+        return commit_over(self._send, move, steps, STATEMENT_BYTES, [f"LOCK TABLE {move.state}"])
 
     def load(self, stage: StageTable, files: CarriedFiles, name: str) -> int:
         """Copy what each manifest names; COPY reads columns by position, in the stage's order."""

@@ -18,6 +18,7 @@ from wrackline.consumers.staged.places import StagedRelation
 from wrackline.consumers.staged.service import CarriedFiles, StageTable, commit_over
 from wrackline.consumers.staged.state import StateMove
 from wrackline.consumers.targets.snowflake.dialect import DIALECT, literal
+from wrackline.consumers.targets.snowflake.limits import STATEMENT_BYTES
 
 Connect = Callable[[], Any]  # the driver has its own types of a connection
 
@@ -46,7 +47,7 @@ class SnowflakeSession:
     def commit(self, move: StateMove, steps: Sequence[str], name: str) -> bool:
         """Move the state and do the steps, or change nothing."""
         del name  # the state says whether a lost COMMIT was kept
-        return commit_over(self._send, move, steps)
+        return commit_over(self._send, move, steps, STATEMENT_BYTES)
 
     def load(self, stage: StageTable, files: CarriedFiles, name: str) -> int:
         """Upload the files and copy them by the names of their columns."""

@@ -35,7 +35,7 @@ from wrackline.consumers.newest.plain_columns import plan_of_changes
 from wrackline.consumers.staged.carriers import DriverCarrier
 from wrackline.consumers.staged.merge import staged_columns
 from wrackline.consumers.staged.places import StagedLayout, StagedPlace, read_layout
-from wrackline.consumers.staged.service import CarriedFiles, Carrier, CarriesChanges
+from wrackline.consumers.staged.service import UPKEEP_MS, CarriedFiles, Carrier, CarriesChanges
 from wrackline.consumers.staged.shape import StagedShape, first_shape, reshape_columns
 from wrackline.consumers.staged.state import StagedState, StateMemory, read_state
 from wrackline.consumers.staged.target import (
@@ -132,6 +132,7 @@ class SpannerTarget(Generic[Frame]):
             drops=True,
             widens=DIALECT.widens,
             modes=frozenset(TableMode),
+            upkeep_ms=UPKEEP_MS,
             whole=False,
             limits=DIALECT.limits,
         )
@@ -151,6 +152,8 @@ class SpannerTarget(Generic[Frame]):
             if state is None:
                 state = self._create(plan, place)
             check_made(state, plan, path(place.table))
+            if state.shape.leaving:  # a session that is about to keep one of these places is refused
+                state = self._move(place, state, state.then(), "a change of shape")
             self._finish(state, place)
 
     def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
@@ -162,8 +165,11 @@ class SpannerTarget(Generic[Frame]):
                 raise TYPE_CHANGED(old=one.old.source, new=one.new.source, **names)
         with self._guard(table, "a change of shape"):
             state = self._needed(table)
-            reshaping = reshape_columns(state.shape, plan, changes, DIALECT)
+            reshaping = reshape_columns(state.shape, plan, changes, DIALECT, state.number)
             _check_places(reshaping.shape, plan)
+            if reshaping.added:  # a crash leaves no column that the state does not name
+                announced = state.then(shape=reshaping.announced(state.shape))
+                state = self._move(place, state, announced, "a change of shape")
             self._session.reshape(
                 add_column(place.table, one.place, physical(one.type)) for one in reshaping.added
             )

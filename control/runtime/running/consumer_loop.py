@@ -61,9 +61,7 @@ class ConsumerLoop:
     def drive(self, look: PollEnds, merge: Merge, *, once: bool) -> Sequence[WracklineError]:
         """Merge until asked to stop, or once to where the topics are now; return what failed then."""
         values, teller = self.values, self.teller
-        tending = UpkeepWorker(
-            table_upkeep(self.place, values), values.integer("consume.upkeep.interval.ms") / 1000
-        )
+        tending = UpkeepWorker(table_upkeep(self.place, values), upkeep_interval(self.place, values))
         driver = Driver(look, merge, pace(values), teller, tending, wishes=self.wishes, leaving=self.leaving)
         with hear_stop_signals() as asked, hear_resume_signal() as resumed, self._served():
             teller.begins(values.text("target.kind"), os.getpid())
@@ -107,6 +105,12 @@ def pace(values: Values) -> DriverPace:
         RetryLimits(most_wait, None if in_all < 0 else in_all / 1000, _OUTAGES),
         LAST_WORD,
     )
+
+
+def upkeep_interval(place: SparkTarget, values: Values) -> float:
+    """Return the seconds between two upkeeps of a table: those that are set, else the target's own."""
+    name = "consume.upkeep.interval.ms"
+    return (place.can.upkeep_ms if values[name] is None else values.integer(name)) / 1000
 
 
 def table_upkeep(place: SparkTarget, values: Values) -> Upkeep:

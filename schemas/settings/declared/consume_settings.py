@@ -66,8 +66,9 @@ CONSUME = (
         "consume.upkeep.interval.ms",
         SettingKind.LONG,
         "How often a table that gets batches is compacted, expired and vacuumed, in parallel with them; 0"
-        " is never.",
-        "3600000",
+        " is never. If it is not set: each hour, and in BigQuery, Redshift, Snowflake and Spanner each day,"
+        " because there an upkeep reads whole tables.",
+        None,
         Importance.MEDIUM,
         _MERGING,
         validator=between(0, 30 * _LONGEST_WAIT),

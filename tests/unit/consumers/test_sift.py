@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.fakes.duck_service import DuckService
+from tests.fakes.duck_service import DIALECT, DuckService
 from tests.fakes.duck_world import DuckWorld
 from tests.fixtures.servers import Database
 from tests.integration.targets.iceberg.world import FEW_ROWS, settings
@@ -215,6 +215,23 @@ def test_a_value_that_a_warehouse_can_not_hold_is_set_aside(
     reasons = [letter.reason for letter in made.target.letters.kept(TABLE)]
     assert reasons[0] == "a value of column 'b' is longer than 70001 bytes"
     assert made.target.applied(TABLE).offsets == {TopicPartition(TOPIC, 0): 3}
+    made.target.close()
+
+
+def test_a_row_that_a_warehouse_can_not_hold_is_set_aside(
+    spark: SparkSession, namespace: str, tmp_path: Path
+) -> None:
+    """Each of its values fits, and COPY would end at the whole row with an error of no record."""
+    made = Bin(spark, namespace)
+    service = DuckService(replace(DIALECT, row_bytes=50_000))
+    made.target = StagedTarget(service, DuckWorld(tmp_path).layout, DriverCarrier())
+    made.topic.tell("c", 1, (1.0, "x" * 49_000, NOON, None))
+    made.topic.tell("c", 2, (2.0, "secret" * 9_000, NOON, None))
+    with pytest.raises(OperatorNeeded, match=r"target\.row_refused.*longer than 50000 bytes") as refused:
+        made.merge(0)
+    assert "secret" not in str(refused.value)
+    assert made.merge(1) == 1
+    assert made.letters() == {1: "target.row_refused"}
     made.target.close()
 
 

@@ -3,10 +3,13 @@
 import json
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from tests.fakes.duck_world import DuckWorld
 from tests.fakes.target_world import FakeTargetWorld
 from tests.unit.settings.shop import GOOD, checked
 from wrackline.consumers.batch.replay import ReplayResult
@@ -14,7 +17,7 @@ from wrackline.consumers.batch.report import BatchReport
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
 from wrackline.consumers.contract.plan import Applied
-from wrackline.consumers.contract.target import UpkeepResult
+from wrackline.consumers.contract.target import SparkTarget, UpkeepResult
 from wrackline.consumers.drive.retry_state import TableRetryState
 from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.control.cli import command_line
@@ -23,7 +26,7 @@ from wrackline.control.runtime.ground.exits import Exit, exit_of_all
 from wrackline.control.runtime.logs.lines import log_to
 from wrackline.control.runtime.running.consume import consume
 from wrackline.control.runtime.running.consumer_log import ConsumerLog
-from wrackline.control.runtime.running.consumer_loop import pace, table_upkeep
+from wrackline.control.runtime.running.consumer_loop import pace, table_upkeep, upkeep_interval
 from wrackline.control.runtime.running.transaction_boundaries import check_boundaries
 from wrackline.control.runtime.spark.target_access import NO_TARGET
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
@@ -81,6 +84,19 @@ def test_no_delete_is_forgotten_while_a_letter_may_be_older(monkeypatch: pytest.
     assert asked[0] > 0
     assert asked[1] == 0
     assert asked[2] >= asked[0]
+
+
+def test_a_target_whose_upkeep_is_dear_is_tended_each_day(tmp_path: Path) -> None:
+    """The upkeep of a warehouse reads whole tables; what is set is done all the same."""
+    lake, warehouse = FakeTargetWorld().target, DuckWorld(tmp_path).target
+
+    def hours(**given: str) -> list[float]:
+        values = checked({**GOOD, **given}).values
+        return [upkeep_interval(cast("SparkTarget", one), values) / 3600 for one in (lake, warehouse)]
+
+    assert hours() == [1, 24]
+    assert hours(**{"consume.upkeep.interval.ms": "7200000"}) == [2, 2]
+    assert hours(**{"consume.upkeep.interval.ms": "0"}) == [0, 0], "never"
 
 
 def test_patience_is_the_settings() -> None:

@@ -71,9 +71,9 @@ def answer(kept: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def found(
-    client: Answers, shape: StagedShape | None = None, batch_s: float = 60
+    client: Answers, shape: StagedShape | None = None, batch_s: float = 60, upkeep_s: float = 0
 ) -> list[tuple[str, str, str]]:
-    scope = CheckScope([PLACE], lambda _: shape, batch_s)
+    scope = CheckScope([PLACE], lambda _: shape, batch_s, upkeep_s)
     problems = list(find_problems(cast("Client", client), scope))
     assert client.priced == []
     return [(one.id, f"{one.description}; {one.impact}", one.suggestion) for one in problems]
@@ -134,7 +134,7 @@ def test_views_are_authorized_after_the_account_gets_the_right_that_it_then_need
 
 def test_a_large_table_that_is_not_cut_is_found_with_its_price() -> None:
     assert found(Answers(GOOD, {"numBytes": str(LARGE - 1)})) == []
-    ((rule, text, fix),) = found(Answers(GOOD, {"numBytes": str(2**40)}))
+    ((rule, text, fix),) = found(Answers(GOOD, {"numBytes": str(2**40)}), shape_of("id"))
     assert rule == "bigquery.reads_all"
     assert [
         one for one in ("1024 GiB", "6.25 US dollars", "9000.00 a day", "60 seconds") if one not in text
@@ -147,7 +147,21 @@ def test_a_table_that_only_gets_rows_costs_what_its_keys_cost(shape: StagedShape
     rows = ceil(LARGE / KEY_BYTES)
     assert found(Answers(GOOD, {"numBytes": str(2**50), "numRows": str(rows - 1)}), shape) == []
     ((rule, text, _),) = found(Answers(GOOD, {"numBytes": str(2**50), "numRows": str(rows)}), shape)
-    assert (rule, "reads 10 GiB" in text) == ("bigquery.reads_all", True)
+    assert (rule, "reads 10 GiB" in text) == ("bigquery.key_cuts_nothing", True)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [shape_of("code"), shape_of(), shape_of("id", mode=TableMode.APPEND), None],
+    ids=["text", "no key", "events", "unknown"],
+)
+def test_nobody_is_told_to_read_a_table_again_in_vain(shape: StagedShape | None) -> None:
+    """No setting partitions it: its key is a text, or it has none, or rows are only added."""
+    large = {"numBytes": str(2**40), "numRows": str(2**40)}
+    ((rule, text, fix),) = found(Answers(GOOD, large), shape)
+    assert (rule, "US dollars" in text) == ("bigquery.key_cuts_nothing", True)
+    assert "DROP" not in fix
+    assert "consume.trigger.interval.ms" in fix
 
 
 BY_MONTH = {"timePartitioning": {"type": "MONTH", "field": "day"}}
@@ -170,7 +184,9 @@ def test_a_large_table_that_is_cut_costs_what_its_parts_cost(cut: Mapping[str, A
 def test_a_table_that_is_cut_by_what_is_no_key_any_more_is_read_whole() -> None:
     large = {"numBytes": str(2**40), **BY_ID}
     assert found(Answers(GOOD, large), shape_of("id")) == []
-    assert [rule for rule, _, _ in found(Answers(GOOD, large), shape_of("code"))] == ["bigquery.reads_all"]
+    assert [rule for rule, _, _ in found(Answers(GOOD, large), shape_of("code"))] == [
+        "bigquery.key_cuts_nothing"
+    ]
 
 
 def test_more_loads_than_a_project_may_have_are_found() -> None:
@@ -183,6 +199,19 @@ def test_an_interval_has_its_price() -> None:
     assert found(Answers(GOOD, None), batch_s=21) == []
     ((rule, text, _),) = found(Answers(GOOD, None), batch_s=10)
     assert (rule, "cost 2.06 US dollars a day" in text) == ("bigquery.pace", True)
+
+
+@pytest.mark.parametrize(("upkeep_s", "gigabytes"), [(86_400, 164), (3_600, 7)])
+def test_an_upkeep_has_its_price(upkeep_s: float, gigabytes: int) -> None:
+    def rules(size: int, shape: StagedShape | None, seconds: float = upkeep_s) -> list[str]:
+        table = {"numBytes": str(size * 2**30), "numPartitions": "999", **BY_ID}
+        return [rule for rule, _, _ in found(Answers(GOOD, table), shape, upkeep_s=seconds)]
+
+    assert rules(gigabytes - 1, shape_of("id")) == []
+    assert rules(gigabytes, shape_of("id")) == ["bigquery.upkeep"]
+    for quiet in (shape_of("id", mode=TableMode.APPEND), shape_of("id", mode=TableMode.HISTORY), None):
+        assert rules(gigabytes, quiet) == [], "it deletes nothing"
+    assert rules(gigabytes, shape_of("id"), 0) == [], "it is never tended"
 
 
 def test_a_name_that_something_else_has_is_found_by_one_question_for_a_dataset() -> None:

@@ -37,6 +37,8 @@ def explained(error: Exception) -> WracklineError:
         (403, "quotaExceeded", "bigquery.quota", Transient),
         (403, "billingNotEnabled", "bigquery.billing", OperatorNeeded),
         (404, "notFound", "bigquery.gone", Transient),
+        (409, "duplicate", "bigquery.there_already", Transient),
+        (409, None, "bigquery.there_already", Transient),
         (400, "resourcesExceeded", "bigquery.too_large", OperatorNeeded),
         (413, None, "bigquery.too_large", OperatorNeeded),
         (503, "backendError", "bigquery.failed", Transient),

@@ -112,7 +112,7 @@ def texts() -> dict[str, str]:
     )
     asked = AddColumn | DropColumn | RenameColumn | ChangeType
     changes = [one for one in evolution.changes(ORDERS, changed) if isinstance(one, asked)]
-    reshaping = reshape_columns(shape, planned(table=changed), changes, DIALECT)
+    reshaping = reshape_columns(shape, planned(table=changed), changes, DIALECT, 7)
     move = state_move(state, after, STATE, DIALECT)
     newer = merge(whole, seq(3))
     (question,) = filter(None, [load.asks_for_rows()])

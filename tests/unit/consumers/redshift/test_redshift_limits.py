@@ -2,6 +2,8 @@
 
 import pytest
 
+from wrackline.consumers.contract.limits import Limit
+from wrackline.consumers.targets.redshift.dialect import DIALECT
 from wrackline.consumers.targets.redshift.limits import LIMITS
 from wrackline.consumers.targets.redshift.types import NATIVE
 from wrackline.schemas.tables.types import Kind
@@ -26,6 +28,14 @@ def test_a_limit_is_exact(kind: Kind, held: object, refused: object, why: str) -
     breach = limit.breach(refused)
     assert breach is not None
     assert limit.words(breach).startswith(why)
+
+
+def test_a_row_of_many_long_texts_is_measured() -> None:
+    def limit(texts: int, pictures: int = 0) -> Limit | None:
+        return DIALECT.row_limit([LIMITS[Kind.STRING]] * texts + [LIMITS[Kind.BYTES]] * pictures)
+
+    assert limit(61) is None
+    assert limit(62) == limit(0, 4) == Limit(most_row_bytes=4_000_000)
 
 
 def test_every_kind_that_is_text_has_a_limit() -> None:

@@ -100,7 +100,7 @@ def texts() -> dict[str, str]:
     )
     asked = AddColumn | DropColumn | RenameColumn | ChangeType
     changes = [one for one in evolution.changes(ORDERS, changed) if isinstance(one, asked)]
-    reshaping = reshape_columns(shape, planned(table=changed), changes, DIALECT)
+    reshaping = reshape_columns(shape, planned(table=changed), changes, DIALECT, 7)
     merges = {
         "merge of whole changes": merge(whole, seq(3)).steps(all_new=False),
         "merge of partial changes, hard deletes": merge(partial).steps(all_new=False),
@@ -202,11 +202,15 @@ def test_a_literal_is_never_cut_and_has_no_backslash() -> None:
 
 
 def test_the_state_of_too_many_columns_is_refused() -> None:
-    many = tuple(Column(f"c{at}", at, ColumnType(Kind.STRING, "text")) for at in range(1, 1_000))
-    wide = replace(ORDERS, columns=many, key=("c1",))
-    state = StagedState(ORDERS.id, first_shape(planned(table=wide), DIALECT))
+    def created(columns: int, name: str) -> str:
+        types = [ColumnType(Kind.STRING, "text"), ColumnType(Kind.DECIMAL, "numeric(12,2)", 12, 2)]
+        many = tuple(Column(name.format(at), at, types[at % 2]) for at in range(1, columns + 1))
+        wide = replace(ORDERS, columns=many, key=(many[0].name,))
+        return first_state(StagedState(ORDERS.id, first_shape(planned(table=wide), DIALECT)), STATE, DIALECT)
+
+    assert created(1_590, "customer_name_{:04}"), "as many as a table of Redshift has, beside ours"
     with pytest.raises(OperatorNeeded, match=TEXT_TOO_LONG.code):
-        first_state(state, STATE, DIALECT)
+        created(1_590, "the_customer_has_long_names_{:04}")
 
 
 @pytest.mark.parametrize(

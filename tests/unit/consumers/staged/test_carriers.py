@@ -4,12 +4,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from tests.fakes.direct_changes import direct_changes
+from wrackline.consumers.contract.limits import Limit
 from wrackline.consumers.contract.plan import Applied, MergePlan, plan_merge
 from wrackline.consumers.staged.carriers import DriverCarrier, PartRange, part_ranges, remove_left_folders
 from wrackline.consumers.staged.dialect import Primitive
@@ -17,6 +19,22 @@ from wrackline.consumers.staged.merge import StageColumn, staged_columns
 from wrackline.consumers.targets.bigquery.dialect import DIALECT
 from wrackline.testing.targets.merge_model import latest
 from wrackline.testing.targets.target_suite import HERE, TABLE, A, change
+
+
+def test_changes_with_a_row_that_is_too_long_are_left_to_spark() -> None:
+    """It names what is wrong with them."""
+    for size, held in ((100, True), (101, False)):
+        plan: MergePlan = plan_merge(TABLE, DIALECT.identifiers, Applied({HERE: 1}))
+        row = change("c", A, 1, "é" * 10, "y" * (size - 20))
+        changes = direct_changes(latest([row], plan.floor), plan)
+        ours = sum(len(one) for one in (changes.seq[0].as_py(), "c", A[0])) + 64  # the key's hash
+        limit = Limit(most_row_bytes=100 + ours)
+        first, *others = staged_columns(plan, DIALECT)
+        carrier = DriverCarrier()
+        files = carrier.carry_changes(changes, plan, [replace(first, limit=limit), *others])
+        assert (files is not None) is held
+        if files is not None:
+            carrier.forget(files)
 
 
 def carry_rows(carrier: DriverCarrier) -> None:

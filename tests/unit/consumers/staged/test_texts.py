@@ -86,7 +86,7 @@ def texts() -> dict[str, str]:
     )
     asked = AddColumn | DropColumn | RenameColumn | ChangeType
     changes = [one for one in evolution.changes(ORDERS, changed) if isinstance(one, asked)]
-    reshaping = reshape_columns(shape, planned(table=changed), changes, DIALECT)
+    reshaping = reshape_columns(shape, planned(table=changed), changes, DIALECT, 7)
     columns = columns_text(shape, DIALECT)
     (question,) = filter(None, [load.asks_for_rows()])
     return {
