@@ -216,6 +216,7 @@ def test_what_is_gone_is_known_as_gone(world: BigQueryWorld) -> None:
 
 @pytest.mark.full
 def test_a_check_finds_nothing_in_the_way(world: BigQueryWorld) -> None:
+    """The emulator keeps nobody from anything; a batch each second has its price."""
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     found = [one.id for one in world.target.check([TABLE.id])]
-    assert found == ["bigquery.not_authorized"], "the emulator keeps nobody from anything"
+    assert found == ["bigquery.not_authorized", "bigquery.pace"]
