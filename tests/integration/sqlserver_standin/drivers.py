@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bench.peers.tds_replay import driver_lack
 from tests.integration.sqlserver_standin.serving import DATABASE, PASSWORD, USER
 
 
@@ -25,12 +26,10 @@ class SqlDriver:
     """Switches autocommit off."""
 
     def connect(self, port: int, user: str = USER, password: str = PASSWORD, **more: Any) -> Any:
-        """Connect; a driver that is not installed skips the test."""
-        try:
-            found = importlib.import_module(self.module)
-        except (ImportError, OSError) as error:
-            pytest.skip(f"{self.name} is not installed: {error}")
-        return self.open(found, port, user, password, more)
+        """Connect; a driver that this machine can't have skips the test."""
+        if lack := driver_lack(self.module):
+            pytest.skip(f"{self.name} can't connect: {lack}")
+        return self.open(importlib.import_module(self.module), port, user, password, more)
 
 
 def _python_tds(module: Any, port: int, user: str, password: str, more: Mapping[str, Any]) -> Any:
@@ -53,16 +52,9 @@ def _pymssql(module: Any, port: int, user: str, password: str, more: Mapping[str
 
 
 def _mssql_python(module: Any, port: int, user: str, password: str, more: Mapping[str, Any]) -> Any:
-    if importlib.util.find_spec("mssql_python_odbc") is None:
-        pytest.skip("mssql-python is installed without its ODBC driver, mssql-python-odbc")
     words = {"Encrypt": "no", **more}
     text = f"Server=localhost,{port};Database={DATABASE};UID={user};PWD={{{password}}};"
-    try:
-        return module.connect(text + "".join(f"{name}={value};" for name, value in words.items()))
-    except Exception as error:
-        if "libltdl" in str(error):
-            pytest.skip(f"mssql-python's ODBC driver lacks a library: {error}")
-        raise
+    return module.connect(text + "".join(f"{name}={value};" for name, value in words.items()))
 
 
 def _sql_cancel(_connection: Any, cursor: Any) -> None:
