@@ -1,4 +1,4 @@
-"""The three drivers, unchanged, behind the few words in which their interfaces differ."""
+"""The four drivers, unchanged, behind the few words in which their interfaces differ."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -9,6 +9,9 @@ import pytest
 
 from bench.peers.tds_replay import driver_lack
 from tests.integration.sqlserver_standin.serving import DATABASE, PASSWORD, USER
+
+RUST = "tests.integration.sqlserver_standin.rust_client"
+_PARTS = {RUST: "mssql_py_core"}  # what a module of ours stands for
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class SqlDriver:
 
     def connect(self, port: int, user: str = USER, password: str = PASSWORD, **more: Any) -> Any:
         """Connect; a driver that this machine can't have skips the test."""
-        if lack := driver_lack(self.module):
+        if lack := driver_lack(_PARTS.get(self.module, self.module)):
             pytest.skip(f"{self.name} can't connect: {lack}")
         return self.open(importlib.import_module(self.module), port, user, password, more)
 
@@ -52,9 +55,17 @@ def _pymssql(module: Any, port: int, user: str, password: str, more: Mapping[str
 
 
 def _mssql_python(module: Any, port: int, user: str, password: str, more: Mapping[str, Any]) -> Any:
+    return module.connect(_words(port, user, password, more))
+
+
+def _mssql_tds(module: Any, port: int, user: str, password: str, more: Mapping[str, Any]) -> Any:
+    return module.RustConnection(_words(port, user, password, more))
+
+
+def _words(port: int, user: str, password: str, more: Mapping[str, Any]) -> str:
     words = {"Encrypt": "no", **more}
     text = f"Server=localhost,{port};Database={DATABASE};UID={user};PWD={{{password}}};"
-    return module.connect(text + "".join(f"{name}={value};" for name, value in words.items()))
+    return text + "".join(f"{name}={value};" for name, value in words.items())
 
 
 def _sql_cancel(_connection: Any, cursor: Any) -> None:
@@ -77,8 +88,13 @@ def _switch_dblib(connection: Any) -> None:
     connection.autocommit(False)
 
 
+def _begin_rust(connection: Any) -> None:
+    connection.begin()
+
+
 DRIVERS = (
     SqlDriver("python-tds", "pytds", _python_tds, "%s", _sql_cancel, _switch_tds),
     SqlDriver("pymssql", "pymssql", _pymssql, "%s", _dblib_cancel, _switch_dblib),
     SqlDriver("mssql-python", "mssql_python", _mssql_python, "?", _odbc_cancel, _switch_tds),
+    SqlDriver("mssql-tds", RUST, _mssql_tds, "?", _odbc_cancel, _begin_rust),
 )
