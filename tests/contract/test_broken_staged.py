@@ -94,6 +94,7 @@ WRONG_HISTORIES = [
 WRONG += [(part, other, HistoryPromises, promise) for part, other, promise in WRONG_HISTORIES]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dialect", alternatives([DIALECT, IN_PARTS]), ids=["merge", "parts"])
 @pytest.mark.parametrize(("part", "other", "suite", "promise"), WRONG, ids=map(str, range(len(WRONG))))
 def test_a_suite_catches(

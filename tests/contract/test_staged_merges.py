@@ -1,4 +1,4 @@
-"""Any batches in any order leave the merge model's rows, in each form of the statements."""
+"""Any batches in any order leave the merge model's rows, in each form of the statements (one in the gate)."""
 
 import itertools
 from dataclasses import replace
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.duck_service import DIALECT, IN_PARTS
 from tests.fakes.duck_world import DuckWorld
+from tests.fixtures.tiers import alternatives
 from wrackline.consumers.contract.plan import Deletes, KeyColumnRange
 from wrackline.schemas.tables.table import TableId
 from wrackline.testing.targets.keyless_suite import BAG, NAMES, row, tell
@@ -65,7 +66,7 @@ def batches(draw: st.DrawFn) -> Told:
     return [(part, draw(floors)) for part in told]
 
 
-@pytest.fixture(params=[DIALECT, IN_PARTS], ids=["merge", "parts"])
+@pytest.fixture(params=alternatives([DIALECT, IN_PARTS]), ids=["merge", "parts"])
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> DuckWorld:
     return DuckWorld(tmp_path, request.param)
 

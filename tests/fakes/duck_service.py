@@ -113,7 +113,7 @@ _NUMBERS = itertools.count()
 
 @cache
 def _engine() -> duckdb.DuckDBPyConnection:
-    engine = duckdb.connect()
+    engine = duckdb.connect(config={"threads": 1})  # tables are small, so another thread only costs
     engine.execute("SET GLOBAL TimeZone = 'UTC'")
     return engine
 

@@ -102,11 +102,8 @@ class LakeProcess:
         self._wait(lambda: self._ready, _START)
 
     def compare(self) -> CopyComparison:
-        """Compare the source with the warehouse."""
-        if self._child.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):
-                self._child.stdin.write(b"compare\n")
-                self._child.stdin.flush()
+        """Compare the source with the warehouse, as both are now."""
+        self._ask_for_verdict()
         self._wait(lambda: self._verdict is not None, _COMPARE)
         if self._verdict is None:
             raise LAKE_ENDED(log=self.log)
@@ -118,6 +115,13 @@ class LakeProcess:
             ended = LAKE_ENDED(log=self.log)
             ended.add_note(tail(self.log))
             raise ended
+
+    def _ask_for_verdict(self) -> None:
+        self._verdict = None
+        if self._child.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._child.stdin.write(b"compare\n")
+                self._child.stdin.flush()
 
     def _wait(self, done: Callable[[], bool], patience: float) -> None:
         deadline = time.monotonic() + patience

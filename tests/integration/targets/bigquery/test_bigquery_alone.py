@@ -146,6 +146,7 @@ def test_a_script_whose_end_nobody_heard_is_not_merged_again(world: BigQueryWorl
     assert labels(world) == {A: "y"}
 
 
+@pytest.mark.full
 def test_no_right_to_make_datasets_is_needed(world: BigQueryWorld) -> None:
     place = world.layout.place(TABLE.id)
     for name in (place.table.schema, place.view.schema):
@@ -168,6 +169,7 @@ def test_a_step_that_is_refused_leaves_nothing(world: BigQueryWorld) -> None:
     assert (labels(world), world.target.applied(TABLE.id)) == ({A: "x"}, before)
 
 
+@pytest.mark.full
 def test_a_batch_asks_for_nothing_that_is_known(world: BigQueryWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     world.texts.clear()
@@ -181,6 +183,7 @@ def test_a_batch_asks_for_nothing_that_is_known(world: BigQueryWorld) -> None:
     ]
 
 
+@pytest.mark.full
 def test_without_news_nothing_is_sent(world: BigQueryWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plan_for(world, 1)
     put(world, plan, change("c", A, 1, "x"))
@@ -216,6 +219,7 @@ def test_what_is_gone_is_known_as_gone(world: BigQueryWorld) -> None:
 
 @pytest.mark.full
 def test_a_check_finds_nothing_in_the_way(world: BigQueryWorld) -> None:
+    """The emulator keeps nobody from anything; a batch each second has its price."""
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     found = [one.id for one in world.target.check([TABLE.id])]
-    assert found == ["bigquery.not_authorized"], "the emulator keeps nobody from anything"
+    assert found == ["bigquery.not_authorized", "bigquery.pace"]

@@ -110,6 +110,7 @@ def test_a_batch_is_a_load_and_one_transaction(world: RedshiftWorld) -> None:
     assert world.trap.texts == [], "no news is no statement"
 
 
+@pytest.mark.full
 def test_one_of_two_consumers_wins(world: RedshiftWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     second: Target[Any, Any] = world.open()

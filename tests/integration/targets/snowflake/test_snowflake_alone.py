@@ -124,6 +124,7 @@ def test_values_of_each_kind_come_through_a_load_and_a_merge(world: SnowflakeWor
         assert [pair for pair in pairs if repr(pair[1]) != repr(pair[2])] == []
 
 
+@pytest.mark.full
 def test_a_batch_asks_no_catalogue(world: SnowflakeWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     world.watch.texts.clear()
@@ -137,6 +138,7 @@ def test_a_batch_asks_no_catalogue(world: SnowflakeWorld) -> None:
     assert labels(world) == {A: "y"}
 
 
+@pytest.mark.full
 def test_of_two_moves_from_one_number_one_is_kept(world: SnowflakeWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     place = world.layout.place(TABLE.id)

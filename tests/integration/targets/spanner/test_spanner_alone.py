@@ -12,6 +12,7 @@ from google.cloud.spanner_v1.transaction import Transaction
 
 from tests.fakes.spanner_world import AFTER, BEFORE, SpannerWorld
 from wrackline.consumers.contract.plan import Applied
+from wrackline.consumers.staged.state import COLUMNS as STATE_COLUMNS
 from wrackline.consumers.targets.spanner.chunks import ChunkLimits
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.tables.table import Column, TableSchema
@@ -33,6 +34,7 @@ from wrackline.testing.targets.target_suite import (
 )
 
 THREE = ChunkLimits(mutations=3 * (len(COLUMNS) + 6), deletes=2, voids=4)  # rows of a commit
+STATE = 1 + len(STATE_COLUMNS)  # mutations of a table's state
 
 
 @pytest.fixture
@@ -44,12 +46,45 @@ def many(count: int, first: int = 1) -> list[Change]:
     return [change("c", ("a", number), first + number, f"row {number}") for number in range(count)]
 
 
-@pytest.mark.full
-def test_a_batch_of_more_than_a_commit_is_there_in_the_end(parted: SpannerWorld) -> None:
-    put(parted, plan_for(parted, 8), *many(8))
-    assert labels(parted) == {("a", number): f"row {number}" for number in range(8)}
-    assert parted.target.applied(TABLE.id).offsets == {HERE: 8}
+def mutations(transaction: Transaction) -> int:
+    """Count as Spanner does: a cell is one, a row that goes is one."""
+    count = 0
+    for one in transaction._mutations:
+        written = (getattr(one, kind) for kind in ("insert", "update", "insert_or_update"))
+        count += sum(len(write.columns) * len(write.values) for write in written)
+        count += len(one.delete.key_set.keys)
+    return count
+
+
+def test_no_commit_of_a_large_batch_is_too_large(parted: SpannerWorld) -> None:
+    """nodejs-spanner#116: an insert of too many mutations hung.  The emulator takes any number."""
+    put(parted, plan_for(parted, 1), change("c", B, 1, "there"))
+    seen: list[int] = []
+    parted.watch.meets = lambda transaction: seen.append(mutations(transaction))
+    put(parted, plan_for(parted, 9), *many(8))
+    assert seen == [THREE.mutations + STATE, THREE.mutations + STATE, THREE.mutations * 2 // 3 + STATE]
+    assert labels(parted) == {B: "there"} | {("a", number): f"row {number}" for number in range(8)}
+    assert parted.target.applied(TABLE.id).offsets == {HERE: 9}
     assert not parted.target.can.whole
+
+
+def test_a_row_that_spanner_never_takes_ends_the_batch(parted: SpannerWorld) -> None:
+    """nodejs-spanner#116: by an error and not by a wait, and no offset says that all rows are there."""
+
+    def refuse(transaction: Transaction) -> None:
+        if any("row 7" in str(one.insert_or_update.values) for one in transaction._mutations):
+            raise InvalidArgument("too many mutations")  # type: ignore[no-untyped-call]
+
+    put(parted, plan_for(parted, 1), change("c", B, 1, "there"))
+    plan, parted.watch.meets = plan_for(parted, 9), refuse
+    with pytest.raises(OperatorNeeded, match=r"spanner\.refused"):
+        put(parted, plan, *many(8))
+    assert len(labels(parted)) == 8, "all but the one"
+    assert parted.target.applied(TABLE.id).offsets == {HERE: 1}
+    parted.watch.meets = None
+    put(parted, plan, *many(8))
+    assert len(labels(parted)) == 9
+    assert parted.target.applied(TABLE.id).offsets == {HERE: 9}
 
 
 @pytest.mark.parametrize("point", [pytest.param(BEFORE, marks=pytest.mark.full), AFTER])
