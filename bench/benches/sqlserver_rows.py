@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
-from importlib.util import find_spec
 from io import StringIO
 from typing import Any
 
@@ -50,9 +49,11 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
             raise ValueError("the server has no pipes")
         try:
             port = int(server.stdout.readline())
-            found = [name for name, module in drivers.items() if find_spec(module)]
-            for name in drivers.keys() - set(found):
-                print(f"{name}: not installed", file=sys.stderr)
+            lacks = {name: tds_replay.driver_lack(module) for name, module in drivers.items()}
+            for name, lack in lacks.items():
+                if lack:
+                    print(f"{name}: {lack}", file=sys.stderr)
+            found = [name for name, lack in lacks.items() if lack is None]
             yield [
                 Contender("wrackline", _timed, ("_ours", port, rows, _SLOW), ours=True),
                 Contender("wrackline, as tuples", _timed, ("_tuples", port, rows, 1)),

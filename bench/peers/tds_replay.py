@@ -6,8 +6,10 @@ The stand-in for SQL Server answers all but the two statements of the bench.  Th
 the workload `orders`; a block of a thousand is repeated, because no reader's speed depends on the values.
 """
 
+import ctypes
 import sys
 from functools import cache
+from importlib.util import find_spec
 from socket import socket
 
 from bench.workloads.orders import orders
@@ -26,6 +28,7 @@ ORDERS, DOCUMENTS = "SELECT * FROM recorded_orders", "SELECT * FROM recorded_doc
 WIDER = 20  # of the rows of 8 KB there are so many times fewer
 
 _BLOCK = 1000
+_LTDL = "libltdl.so.7"
 _ORDERS = {
     "id": "bigint not null",
     "customer_id": "int not null",
@@ -39,6 +42,20 @@ _ORDERS = {
 }
 _DOCUMENTS = {"id": "bigint not null", "body": "nvarchar(max)"}
 _TEXT = "a document of eight kilobytes, " * 133  # 4,123 characters of two bytes
+
+
+def driver_lack(module: str) -> str | None:
+    """Say what a driver's module lacks on this machine, or None if it can connect."""
+    wanted = [module, "mssql_python_odbc"] if module == "mssql_python" else [module]
+    for one in wanted:
+        if find_spec(one) is None:
+            return f"the package {one.replace('_', '-')} is not installed"
+    if module == "mssql_python":
+        try:
+            ctypes.CDLL(_LTDL)
+        except OSError:
+            return f"its ODBC driver needs {_LTDL}: apt-get install libltdl7"
+    return None
 
 
 def recording(statement: str, rows: int) -> bytes:

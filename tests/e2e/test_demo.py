@@ -111,6 +111,8 @@ def test_the_demo_ends_well_and_its_worker_was_killed(
     assert process.returncode == 0, said
     assert len(looked["wrackline tail"].splitlines()) == 5
     assert "count(1)" in looked["demo.warehouse_query"]
+    place = "00:00 no SQL Server runs here, a stand-in takes its place: docs/sqlserver.md\n"
+    assert said.startswith(place) == (source == "sqlserver"), said
     judge(said, title, "Iceberg", columns)
 
 

@@ -1,4 +1,4 @@
-"""The three drivers, unchanged, behind the few words in which their interfaces differ."""
+"""The four drivers, unchanged, behind the few words in which their interfaces differ."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
+from bench.peers.tds_replay import driver_lack
 from tests.integration.sqlserver_standin.serving import DATABASE, PASSWORD, USER
+
+RUST = "tests.integration.sqlserver_standin.rust_client"
+_PARTS = {RUST: "mssql_py_core"}  # what a module of ours stands for
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +29,10 @@ class SqlDriver:
     """Switches autocommit off."""
 
     def connect(self, port: int, user: str = USER, password: str = PASSWORD, **more: Any) -> Any:
-        """Connect; a driver that is not installed skips the test."""
-        try:
-            found = importlib.import_module(self.module)
-        except (ImportError, OSError) as error:
-            pytest.skip(f"{self.name} is not installed: {error}")
-        return self.open(found, port, user, password, more)
+        """Connect; a driver that this machine can't have skips the test."""
+        if lack := driver_lack(_PARTS.get(self.module, self.module)):
+            pytest.skip(f"{self.name} can't connect: {lack}")
+        return self.open(importlib.import_module(self.module), port, user, password, more)
 
 
 def _python_tds(module: Any, port: int, user: str, password: str, more: Mapping[str, Any]) -> Any:
@@ -53,16 +55,17 @@ def _pymssql(module: Any, port: int, user: str, password: str, more: Mapping[str
 
 
 def _mssql_python(module: Any, port: int, user: str, password: str, more: Mapping[str, Any]) -> Any:
-    if importlib.util.find_spec("mssql_python_odbc") is None:
-        pytest.skip("mssql-python is installed without its ODBC driver, mssql-python-odbc")
+    return module.connect(_words(port, user, password, more))
+
+
+def _mssql_tds(module: Any, port: int, user: str, password: str, more: Mapping[str, Any]) -> Any:
+    return module.RustConnection(_words(port, user, password, more))
+
+
+def _words(port: int, user: str, password: str, more: Mapping[str, Any]) -> str:
     words = {"Encrypt": "no", **more}
     text = f"Server=localhost,{port};Database={DATABASE};UID={user};PWD={{{password}}};"
-    try:
-        return module.connect(text + "".join(f"{name}={value};" for name, value in words.items()))
-    except Exception as error:
-        if "libltdl" in str(error):
-            pytest.skip(f"mssql-python's ODBC driver lacks a library: {error}")
-        raise
+    return text + "".join(f"{name}={value};" for name, value in words.items())
 
 
 def _sql_cancel(_connection: Any, cursor: Any) -> None:
@@ -85,8 +88,13 @@ def _switch_dblib(connection: Any) -> None:
     connection.autocommit(False)
 
 
+def _begin_rust(connection: Any) -> None:
+    connection.begin()
+
+
 DRIVERS = (
     SqlDriver("python-tds", "pytds", _python_tds, "%s", _sql_cancel, _switch_tds),
     SqlDriver("pymssql", "pymssql", _pymssql, "%s", _dblib_cancel, _switch_dblib),
     SqlDriver("mssql-python", "mssql_python", _mssql_python, "?", _odbc_cancel, _switch_tds),
+    SqlDriver("mssql-tds", RUST, _mssql_tds, "?", _odbc_cancel, _begin_rust),
 )

@@ -115,7 +115,5 @@ def test_lines_that_look_can_be_pasted(shop: StandinShop, session: StandinSessio
 
 
 def test_it_is_named_a_stand_in_wherever_results_are_shown(shop: StandinShop) -> None:
-    said: list[str] = []
-    StandinShop.fetch(said.append)
-    for text in (shop.title, shop.streams, *said):
+    for text in (shop.title, shop.streams, shop.stands_for):
         assert "stand-in" in text

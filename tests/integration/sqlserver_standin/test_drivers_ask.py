@@ -1,4 +1,4 @@
-"""Three drivers ask: with parameters, with errors, for many packets, for several results, and cancel."""
+"""Four drivers ask: with parameters, with errors, for many packets, for several results, and cancel."""
 
 import datetime as dt
 import importlib

@@ -1,15 +1,17 @@
-"""Three drivers that know nothing of each other or of us read every type as the value that was written."""
+"""Four drivers that know nothing of each other or of us read every type as the value that was written."""
 
 import datetime as dt
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from tests.integration.sqlserver_standin.drivers import SqlDriver
 from tests.integration.sqlserver_standin.every_type import tables
 
-DIFFERS = {  # what a driver is known to do, and the others don't
+DIFFERS = {  # what a driver is known to do with some declarations, and the others don't
     ("python-tds", "UTF8"): "it takes the code page of the locale and ignores that the collation is UTF-8",
     ("pymssql", "sql_variant"): "it returns the value's bytes",
+    ("mssql-tds", r"^datetime\b"): "it has the third of a millisecond, which others round",
 }
 
 
@@ -30,7 +32,7 @@ def test_a_driver_reads_what_was_written(connection: Any, driver: SqlDriver) -> 
         found = values(connection, table.name)
         same = in_utc(found) == in_utc(table.expected)
         typed = [type(one) for one in found] == [type(one) for one in table.expected]
-        differs = any(driver.name == name and part in table.declaration for name, part in DIFFERS)
+        differs = any(driver.name == name and re.search(part, table.declaration) for name, part in DIFFERS)
         if (same and typed) is differs:
             wrong[table.declaration] = (found, table.expected)
     assert wrong == {}, "or a difference that was known is no longer there"

@@ -8,7 +8,7 @@ import pytest
 from tests.fixtures.certificates import issue
 from tests.integration.sqlserver_standin.drivers import DRIVERS
 
-TDS, FREETDS, ODBC = DRIVERS
+TDS, FREETDS, ODBC, RUST = DRIVERS
 
 
 def asks(connection: Any) -> list[tuple[Any, ...]]:
@@ -42,6 +42,15 @@ def test_pymssql_reads(tls_port: tuple[str, int], encryption: str) -> None:
 
 def test_mssql_python_reads(tls_port: tuple[str, int]) -> None:
     assert asks(ODBC.connect(tls_port[1], Encrypt="yes", TrustServerCertificate="yes")) == [(20_000,)]
+
+
+def test_mssql_tds_reads(tls_port: tuple[str, int]) -> None:
+    assert asks(RUST.connect(tls_port[1], Encrypt="yes", TrustServerCertificate="yes")) == [(20_000,)]
+
+
+def test_mssql_tds_reads_with_tls_around_tds(tls_port: tuple[str, int], authority: Path) -> None:
+    certificate = str(authority / "server.crt")
+    assert asks(RUST.connect(tls_port[1], Encrypt="strict", ServerCertificate=certificate)) == [(20_000,)]
 
 
 def test_mssql_python_reads_with_tls_around_tds(tls_port: tuple[str, int], authority: Path) -> None:

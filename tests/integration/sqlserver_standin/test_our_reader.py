@@ -1,6 +1,7 @@
-"""Our session beside the three drivers, on the same server: every type is the same value, with TLS too."""
+"""Our session beside the four drivers, on the same server: every type is the same value, with TLS too."""
 
 import datetime as dt
+import re
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,7 +65,7 @@ def test_we_read_what_was_written(session: TdsSession) -> None:
 
 def test_we_read_what_a_driver_reads(session: TdsSession, connection: Any, driver: SqlDriver) -> None:
     known = [part for name, part in DIFFERS if name == driver.name]
-    asked = [table for table in tables() if not any(part in table.declaration for part in known)]
+    asked = [table for table in tables() if not any(re.search(part, table.declaration) for part in known)]
     assert differences(session, {table.name: values(connection, table.name) for table in asked}) == {}
 
 

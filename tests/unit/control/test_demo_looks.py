@@ -11,7 +11,7 @@ import typer
 
 from wrackline.control.cli.command_line import app
 from wrackline.control.local.demo import paste_lines
-from wrackline.control.local.demo.parts import demo_pipeline
+from wrackline.control.local.demo.parts import demo_pipeline, parts
 from wrackline.control.local.demo.shops.known import SHOPS, ShopKind, shop_of
 from wrackline.control.local.demo.shops.mariadb import MariadbShop
 from wrackline.control.local.demo.shops.postgres import PostgresShop
@@ -136,6 +136,26 @@ def test_the_process_that_reads_the_copy_finds_the_warehouse_that_the_file_names
     place = PLACES[kind](tmp_path)
     file = written(tmp_path, POSTGRES, place)
     assert demo_pipeline.read_pipeline(file).text("target.kind") == place.kind
+
+
+@pytest.mark.parametrize("shop", SHOPS.values(), ids=SHOPS)
+def test_a_stand_in_is_named_as_one_before_anything_is_downloaded(
+    shop: type[Shop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fetch(_: object) -> None:
+        raise InterruptedError
+
+    monkeypatch.setattr(parts, "are_fetched", lambda _: False)
+    monkeypatch.setattr(parts, "fetch", fetch)
+    said: list[str] = []
+    with (
+        pytest.raises(InterruptedError),
+        parts.start_parts(tmp_path, shop, IcebergWarehouse, said.append),
+    ):
+        pytest.fail("it started")
+    assert bool(shop.stands_for) == ("(stand-in)" in shop.title)
+    first = [shop.stands_for] if shop.stands_for else []
+    assert said == [*first, "downloading Kafka; this is done once"]
 
 
 @pytest.mark.parametrize("place", WAREHOUSES.values(), ids=WAREHOUSES)

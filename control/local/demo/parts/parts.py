@@ -56,8 +56,9 @@ def download_parts(kind: type[Shop], say: Say) -> None:
 @contextmanager
 def start_parts(folder: Path, kind: type[Shop], target: type[Warehouse], say: Say) -> Iterator[Parts]:
     """Start all parts: Spark and the servers side by side, then what needs them."""
-    if target.stands_for:
-        say(target.stands_for)
+    for one in (kind.stands_for, target.stands_for):
+        if one:
+            say(one)
     download_parts(kind, say)
     file = folder / demo_pipeline.FILE
     with LakeProcess(target.kind, folder / "lake", file) as lake, Stack(folder / "servers") as stack:

@@ -171,6 +171,7 @@ class MariadbShop:
     title: ClassVar = "MariaDB"
     client: ClassVar = "mariadb"
     streams: ClassVar = "reads the binary log, as a replica does"
+    stands_for: ClassVar = ""
     alters: ClassVar = "ALTER TABLE orders ADD COLUMN gift_wrap ... DEFAULT 'plain' AFTER code"
 
     port: int

@@ -183,6 +183,7 @@ class PostgresShop:
     title: ClassVar = "PostgreSQL"
     client: ClassVar = "psql"
     streams: ClassVar = "created slot and publication, and reads the log"
+    stands_for: ClassVar = ""
     alters: ClassVar = "ALTER TABLE orders ADD COLUMN gift_wrap ... DEFAULT 'plain'"
 
     port: int

@@ -85,6 +85,7 @@ class Shop(Protocol):
     title: ClassVar[str]  # the source as people call it
     client: ClassVar[str]  # its own program for SQL
     streams: ClassVar[str]  # what `wrackline run` does once it has started
+    stands_for: ClassVar[str]  # what is said first, where something else runs in place of a server
     alters: ClassVar[str]  # what `add_column` does, in one short line
 
     @classmethod

@@ -170,6 +170,7 @@ class StandinShop:
     title: ClassVar = "SQL Server (stand-in)"
     client: ClassVar = "queries"
     streams: ClassVar = "reads the stand-in's change tables"
+    stands_for: ClassVar = "no SQL Server runs here, a stand-in takes its place: docs/sqlserver.md"
     alters: ClassVar = "ALTER TABLE orders ADD gift_wrap ...; a second capture instance has it"
 
     port: int
@@ -179,8 +180,7 @@ class StandinShop:
 
     @classmethod
     def fetch(cls, say: Say) -> None:
-        """Say what will run; nothing has to be fetched."""
-        say("no SQL Server runs here, a stand-in takes its place: docs/sqlserver.md")
+        """Fetch nothing: it is a part of the project."""
 
     @classmethod
     def started(cls, stack: Stack) -> Self:

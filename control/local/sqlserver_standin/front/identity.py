@@ -1,19 +1,22 @@
 """Who a client is: by a password, a token, or an exchange of security messages ([MS-TDS] 3.3.5.5, 3.3.5.6).
 
-The exchange has the shape of NTLM, a name, a challenge and a response, and is not NTLM: it shows that the
-messages travel, and not that a mechanism is right.
+A client that speaks NTLM is judged by pyspnego, with the passwords of the file that NTLM_USER_FILE names.
+Any other exchange has its shape, a name, a challenge and a response, and is no mechanism: it shows that the
+messages travel.
 """
 
 import hashlib
 import hmac
 import os
 from collections.abc import Callable
+from importlib import import_module
 from typing import NoReturn
 
 from wrackline.control.local.sqlserver_standin.model.server import ModelServer
 from wrackline.control.local.sqlserver_standin.wire.login import TdsLogin, token_of
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 
+_NTLM = b"NTLMSSP\0"  # how each of its messages begins
 _NAMELESS = "<token-identified principal>"  # as a server writes it
 
 
@@ -24,6 +27,8 @@ def user_of(
     token = token_of(login, announced=announced)
     if token is not None:
         return _of_token(model, token)
+    if login.integrated and login.security.startswith(_NTLM):
+        return _of_ntlm(model, login.security, exchange)
     if login.integrated:
         return _of_exchange(model, login.security, exchange)
     if not model.logs_in(login.user, login.password, login.database):
@@ -50,6 +55,20 @@ def _of_exchange(model: ModelServer, first: bytes, exchange: Callable[[bytes], b
     response = exchange(challenge)
     password = model.passwords.get(user.lower())
     if password is None or not hmac.compare_digest(response, response_to(challenge, password)):
+        _refuse(f"'{user}'.")
+    return user
+
+
+def _of_ntlm(model: ModelServer, first: bytes, exchange: Callable[[bytes], bytes]) -> str:
+    acceptor = import_module("spnego").server(protocol="ntlm")  # only who tests NTLM has it
+    try:
+        acceptor.step(exchange(acceptor.step(first)))
+    except import_module("spnego.exceptions").SpnegoError:
+        _refuse(
+            "''. The login is from an untrusted domain and cannot be used with Integrated authentication."
+        )
+    user = str(acceptor.client_principal)
+    if user.lower() not in model.passwords:
         _refuse(f"'{user}'.")
     return user
 

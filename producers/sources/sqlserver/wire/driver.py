@@ -76,6 +76,8 @@ FILE_UNUSABLE = define(
 
 _PLAIN_PACKET, _TLS_PACKET = 32767, 16383
 _TDS_8: Final = 0x08000000
+_OPTION_BYTES: Final = 5  # of a PRELOGIN: what it is, where its value is, and how long
+_UNKNOWN_OPTION: Final = 0x7F  # none has this number, and the driver passes it over
 _MOST_ROUTES: Final = 4
 _MOST_UNITS: Final = 128  # of a name in LOGIN7
 _KEEP_IDLE_S, _KEEP_INTERVAL_S, _KEEP_COUNT = 30, 10, 5
@@ -225,6 +227,9 @@ def _try(
         tds = _TdsSocket(sock=outer, login=login, autocommit=True)
         known = tds.main_session._SERVER_TO_CLIENT_MAPPING  # noqa: SLF001 - it has no name for TDS 8
         tds.main_session._SERVER_TO_CLIENT_MAPPING = {**known, _TDS_8: tds_base.TDS74}  # noqa: SLF001
+        if login.strict:
+            parse = tds.main_session.parse_prelogin
+            tds.main_session.parse_prelogin = lambda octets, login: parse(_in_tls(octets), login)
         try:
             route = tds.login()
         except tds_base.Error:
@@ -239,6 +244,19 @@ def _try(
         wire.close()
         raise
     return route, inner, int(tds.main_session._writer.bufsize)  # noqa: SLF001 - what the server agreed to
+
+
+def _in_tls(answer: bytes) -> bytes:
+    """Take the word on encryption out of a PRELOGIN answer: the driver would begin a second TLS in the first.
+
+    Microsoft's mock of a server says `on` there, and Microsoft's clients ignore what is said.
+    """
+    at = 0
+    while at < len(answer) and answer[at] != tds_base.PreLoginToken.TERMINATOR:
+        if answer[at] == tds_base.PreLoginToken.ENCRYPTION:
+            return answer[:at] + bytes([_UNKNOWN_OPTION]) + answer[at + 1 :]
+        at += _OPTION_BYTES
+    return answer
 
 
 def _refusal(where: ServerLogin, number: int, words: str) -> WracklineError:

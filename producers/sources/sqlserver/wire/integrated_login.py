@@ -1,6 +1,7 @@
 """A login as a user of Active Directory: python-tds exchanges the messages that pyspnego writes and reads.
 
-pyspnego has NTLM itself, and Kerberos by the system's libraries.  Neither has been tried with a real domain.
+pyspnego has NTLM itself, and Kerberos by the system's libraries.  Its own acceptor judges our NTLM in tests;
+neither has been tried with a real domain.
 """
 
 import shlex

@@ -255,7 +255,7 @@ def test_a_check_names_each_fault_of_a_token(
 
 
 class FakeSpnego(types.ModuleType):
-    """Stands for pyspnego, which is not installed: the calls that python-tds makes, and nothing else."""
+    """Stands for pyspnego: the calls that python-tds makes, and nothing else."""
 
     def __init__(self, fails: Exception | None = None) -> None:
         super().__init__("spnego")
@@ -346,6 +346,45 @@ def test_a_user_of_a_domain_with_another_password_is_refused(
     install(FakeSpnego())
     error = refused(of_domain(where, NTLM))
     assert error.code == "sqlserver.login_refused"
+    assert "driver.domain" in error.hint
+
+
+@pytest.fixture
+def accounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The accounts of a domain, as the acceptor of pyspnego reads them."""
+    pytest.importorskip("spnego", reason="pyspnego is not installed: pip install -e '.[sqlserver-ntlm]'")
+    made = tmp_path / "accounts"
+    made.write_text(f"CORP:reader:{PASSWORD}\nCORP:stranger:{PASSWORD}\n")
+    monkeypatch.setenv("NTLM_USER_FILE", str(made))
+    return made
+
+
+@pytest.mark.usefixtures("accounts")
+@pytest.mark.parametrize("encrypt", ["true", "strict", "false"])
+def test_ntlm_itself_lets_a_user_of_a_domain_in(where: ServerLogin, model: ModelServer, encrypt: str) -> None:
+    model.create_login("CORP\\reader", "not this one", administrator=True)
+    session = connect(of_domain(where, NTLM, encrypt=encrypt), database="shop")
+    assert session.values("SELECT SUSER_SNAME() AS name") == [("CORP\\reader",)]
+    session.close()
+
+
+@pytest.mark.usefixtures("accounts")
+@pytest.mark.parametrize(
+    ("user", "more"),
+    [
+        ("reader@CORP.EXAMPLE", {"password": Secret("another")}),
+        ("reader@CORP.EXAMPLE", {"domain": "ELSEWHERE"}),
+        ("nobody@CORP.EXAMPLE", {}),
+        ("stranger@CORP.EXAMPLE", {}),
+    ],
+    ids=["another password", "another domain", "no account", "an account without a login here"],
+)
+def test_ntlm_itself_keeps_others_out(
+    where: ServerLogin, model: ModelServer, user: str, more: dict[str, Any]
+) -> None:
+    model.create_login("CORP\\reader", "not this one", administrator=True)
+    error = refused(replace(of_domain(where, NTLM), user=user, **more))
+    assert (error.code, type(error)) == ("sqlserver.login_refused", OperatorNeeded)
     assert "driver.domain" in error.hint
 
 

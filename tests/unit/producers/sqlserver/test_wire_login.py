@@ -16,7 +16,7 @@ from tests.fixtures.sqlserver_world import USER, given_of, read_settings
 from tests.unit.producers.sqlserver.test_settings import DEBEZIUM, reading
 from wrackline.control.local.sqlserver_standin.front.listener import SqlServerStandin
 from wrackline.control.local.sqlserver_standin.model.server import ModelServer
-from wrackline.control.local.sqlserver_standin.wire.login import Encryption
+from wrackline.control.local.sqlserver_standin.wire.login import Encryption, print_prelogin
 from wrackline.producers.sources.sqlserver.session.server import SqlServerConnector
 from wrackline.producers.sources.sqlserver.wire.certificates import TlsStream, names
 from wrackline.producers.sources.sqlserver.wire.login import ServerLogin, connect
@@ -294,6 +294,28 @@ def authority() -> Pair:
 @pytest.fixture
 def ca(authority: Pair, tmp_path: Path) -> str:
     return authority.write(tmp_path, "ca")[0]
+
+
+@pytest.mark.parametrize("said", list(Encryption))
+def test_what_is_said_of_encryption_inside_tls_starts_no_other_tls(
+    model: ModelServer,
+    authority: Pair,
+    ca: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    said: Encryption,
+) -> None:
+    """Microsoft's mock of a server says `on` there, and the driver would shake hands inside TLS for ever."""
+
+    def answer(_: Encryption, version: tuple[int, int, int], *, federated: bool) -> bytes:
+        return print_prelogin(said, version, federated=federated)
+
+    monkeypatch.setattr("wrackline.control.local.sqlserver_standin.front.connection.print_prelogin", answer)
+    pair = issue("sql", by=authority, hosts=("127.0.0.1",))
+    with served(model, tmp_path, pair) as server:
+        session = connect(login(server.port, encrypt="strict", authorities=ca, login_s=5.0), database="shop")
+        assert session.values(NAME) == [("shop",)]
+        session.close()
 
 
 @pytest.mark.parametrize("encrypt", ["true", "strict"])
