@@ -179,7 +179,7 @@ def test_one_half_is_paused_and_resumed_alone() -> None:
     assert crew.wished == [
         ("both", DesiredState.PAUSE), ("half", DesiredState.RUN), ("half", DesiredState.RESTART),
     ]  # fmt: skip
-    assert crew.tasks == [1, 1, 0]
+    assert crew.tasks == [1, 1, None], "a restart of all leaves a half that rests"
 
 
 def test_each_task_of_a_source_half_has_a_line_and_actions_of_its_own() -> None:
