@@ -1,115 +1,49 @@
 """Any events in any order leave the model's history, in each form of the statements."""
 
-import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date, datetime
-from decimal import Decimal
-from math import nan
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 from tests.fakes.duck_service import DIALECT, IN_PARTS, DuckService, DuckSession
 from tests.fakes.duck_world import DuckWorld
+from tests.fixtures.deliveries import (
+    AT_ONE_PLACE,
+    CARRIED,
+    LATE_TRUNCATE,
+    MADE_AGAIN,
+    SEQUENCES,
+    Delivery,
+    carries_null,
+    compares_exactly,
+    deliveries,
+    one_after_another,
+)
 from tests.fixtures.tiers import alternatives
 from wrackline.consumers.contract.plan import END, START, KeyColumnRange, TableMode
 from wrackline.consumers.contract.sequences import FeedSequence
 from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.service import StagedSession
 from wrackline.schemas.errors import Definite
-from wrackline.schemas.tables.table import Column, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
-from wrackline.testing.targets.histories import KEY, NAMES
-from wrackline.testing.targets.history_model import in_order, reader, told, versions
-from wrackline.testing.targets.merge_model import NONE, Change, Rows, latest, merge
-from wrackline.testing.targets.modes_suite import emptied, follow, planned, spans, tell
-from wrackline.testing.targets.target_suite import COLUMNS, TABLE, A, change, partial, seq
+from wrackline.testing.targets.histories import NAMES
+from wrackline.testing.targets.merge_model import Change
+from wrackline.testing.targets.modes_suite import follow, planned, spans, tell
+from wrackline.testing.targets.target_suite import TABLE, A, change, partial, seq
 
 FORMS = [DIALECT, IN_PARTS]
-CARRIED = ("label", "big")
-WEIGHT = Column("weight", 5, ColumnType(Kind.FLOAT64, "float8"))
-WEIGHED = replace(TABLE, columns=(*COLUMNS, WEIGHT))
-WEIGHTS = (0.0, -0.0, nan, None, 0.1 + 0.2, 0.3)
-_NUMBERS = itertools.count()
 _EACH = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
 )
 
 
-@dataclass(frozen=True)
-class Delivery:
-    """Events in the batches in which they arrive."""
-
-    batches: list[list[Change]]
-    tracked: frozenset[str] | None = None
-    ranged: bool = False
-
-
-@st.composite
-def logs(draw: st.DrawFn) -> list[Change]:
-    """Write events of three keys and truncates; which columns an event sent is anything."""
-    made: list[Change] = []
-    for number in range(1, draw(st.integers(2, 14)) + 1):
-        key = draw(st.sampled_from([("a", 1), ("a", 2), ("b", 1)]))
-        op = draw(st.sampled_from("cuuuudrtk"))
-        unsent = draw(st.frozensets(st.sampled_from(CARRIED))) if op in "cu" else NONE
-        values = [draw(st.sampled_from(["x", "y", None])) for _ in CARRIED]
-        sent = [None if name in unsent else value for name, value in zip(CARRIED, values, strict=True)]
-        if op == "t":
-            made.append(emptied(number))
-        if op in "dk":
-            made.append(change("d", key, number))
-        if op not in "td":
-            made.append(replace(change("c" if op == "k" else op, key, number, *sent), unsent=unsent))
-    return made
-
-
-@st.composite
-def deliveries(draw: st.DrawFn) -> Delivery:
-    """Cut a log in any order, with events that come again; a range is known of each batch, or of none."""
-    log = draw(logs())
-    arriving = draw(st.permutations([*log, *draw(st.lists(st.sampled_from(log), max_size=4))]))
-    cuts = sorted(draw(st.sets(st.integers(1, len(arriving)), max_size=3)) | {0, len(arriving)})
-    parts = [list(arriving[start:end]) for start, end in itertools.pairwise(cuts)]
-    return Delivery(parts, draw(st.none() | st.frozensets(st.sampled_from(CARRIED))), draw(st.booleans()))
-
-
 @pytest.fixture(params=FORMS, ids=["merge", "parts"])
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> DuckWorld:
     return DuckWorld(tmp_path, request.param)
-
-
-def one_after_another(world: DuckWorld, sent: Delivery, table: TableSchema = TABLE) -> None:
-    """Merge into a table of the example's own, and compare with the model after each batch."""
-    table = replace(table, id=TableId("db", "public", f"orders{next(_NUMBERS)}"))
-    names = [column.name for column in table.columns]
-    rows: Rows = {}
-    for number, part in enumerate(sent.batches, start=1):
-        plan = replace(planned(world, TableMode.HISTORY, number, table), tracked=sent.tracked)
-        numbers = [one.key[1] for one in part if isinstance(one.key[1], int)]
-        truncated = len(numbers) < len(part)
-        if sent.ranged and numbers and not truncated:
-            plan = replace(plan, within={"number": KeyColumnRange(min(numbers), max(numbers))})
-        tell(world, replace(plan, truncated=truncated), *part)
-        rows = merge(rows, latest(told(part, plan.ours.row, by_key=True)))
-        found = [{name: row[name] for name in (*names, START, END)} for row in world.seen(table.id)]
-        assert in_order(found) == in_order(reader(versions(rows, names, KEY, sent.tracked)))
-
-
-LATE_TRUNCATE = Delivery(  # it arrives behind what was carried over it; then what is carried from behind it
-    [
-        [change("u", A, 1, "x", "old"), partial("u", A, 5, "y"), partial("u", A, 7, "z")],
-        [emptied(3)],
-        [change("u", A, 4, "w", "new")],
-    ]
-)
-AT_ONE_PLACE = Delivery([[partial("u", A, 5, "y"), change("d", A, 4)], [change("c", A, 4, "x", "big")]])
-MADE_AGAIN = Delivery([[change("c", A, 1, "x", "old"), partial("c", A, 3, "y"), partial("u", A, 4, "z")]])
 
 
 @settings(_EACH, max_examples=8)
@@ -137,23 +71,6 @@ def test_many_legal_logs_give_the_models_history(world: DuckWorld) -> None:
 @pytest.fixture(params=alternatives(FORMS), ids=["merge", "parts"])
 def either(request: pytest.FixtureRequest, tmp_path: Path) -> DuckWorld:
     return DuckWorld(tmp_path, request.param)
-
-
-def compares_exactly(world: DuckWorld) -> None:
-    weights = [one for pair in itertools.permutations(WEIGHTS, 2) for one in pair]
-    events = [change("u", A, at, "x", "big", weight=one) for at, one in enumerate(weights, start=1)]
-    one_after_another(world, Delivery([events[::2], events[1::2]]), WEIGHED)
-
-
-def carries_null(world: DuckWorld) -> None:
-    def feed(*events: Change) -> list[object]:
-        plan = replace(planned(world, TableMode.HISTORY, 1), lacking_is_null=True)
-        tell(world, plan, *events)
-        return [row["big"] for row in sorted(world.seen(TABLE.id), key=lambda row: str(row[START]))]
-
-    assert feed(partial("u", A, 5, "y")) == [None]
-    assert feed(change("c", A, 1, "x", "old")) == ["old", "old"]
-    assert feed(emptied(3)) == ["old", None], "nobody has said it since"
 
 
 def test_values_are_compared_exactly(either: DuckWorld) -> None:
@@ -274,29 +191,6 @@ def test_the_events_of_a_first_load_are_only_inserted(either: DuckWorld) -> None
         ["MERGE"] if either.service.dialect.conditional_merge else ["UPDATE", "INSERT"]
     ), "9 is there already"
     assert [key for key, *_ in spans(either)] == [1, 10, 2, 3, 8, 9]
-
-
-def feed_text(number: int) -> str:
-    """Write a whole number, a day or a moment as feed_sequence.py does, with a hash behind it."""
-    return f"{number + 2**63:020d}\x01deed"
-
-
-SEQUENCES: Mapping[str, tuple[ColumnType, str, object]] = {  # its type, its text, and what is shown
-    "least": (ColumnType(Kind.INT64, "feed"), feed_text(-(2**63)), -(2**63)),
-    "greatest": (ColumnType(Kind.INT32, "feed"), feed_text(2**31 - 1), 2**31 - 1),
-    "day": (ColumnType(Kind.DATE, "feed"), feed_text(-1), date(1969, 12, 31)),
-    "moment": (
-        ColumnType(Kind.TIMESTAMP_MICROS, "feed"),
-        feed_text(-1),
-        datetime(1969, 12, 31, 23, 59, 59, 999_999),  # noqa: DTZ001 - it has no zone
-    ),
-    "decimal": (
-        ColumnType(Kind.DECIMAL, "feed", 36, 9),
-        f"0{10**27 - 1}.500000000\x01deed",
-        Decimal("-0.5"),
-    ),
-    "text": (ColumnType(Kind.STRING, "feed"), "a\x02\x02b\x01deed", "a\x01b"),
-}
 
 
 @pytest.mark.parametrize("its_type", SEQUENCES)
