@@ -2,6 +2,8 @@
 
 A read-write transaction that Spanner aborts is done again by the client itself, from its first read, until
 its time is over.  Statements that change the schema are sent one after the other.
+
+In: settings, which say which database, and whose credentials.
 """
 
 import threading
@@ -15,12 +17,19 @@ from google.cloud.spanner_v1.database import Database
 from google.cloud.spanner_v1.transaction import Transaction
 
 from wrackline.consumers.staged.places import StagedRelation
+from wrackline.consumers.targets.google_account import credentials
+from wrackline.consumers.targets.spanner.refusals import spanner_error
 from wrackline.consumers.targets.spanner.texts import MADE
+from wrackline.schemas.settings.settings_registry import Values
 
 T = TypeVar("T")
 
 CALL_S: Final = 60.0
 SCHEMA_S: Final = 1800.0  # a change of schema may wait behind others, and fills nothing here
+_SCOPES: Final = (
+    "https://www.googleapis.com/auth/spanner.admin",
+    "https://www.googleapis.com/auth/spanner.data",
+)
 _OTHER: Final = "other"
 _MADE: Final = (
     "SELECT c.column_name FROM information_schema.tables AS t"  # noqa: S608 - made of a word of ours
@@ -90,6 +99,29 @@ class SpannerSession:
     def columns(self, relation: StagedRelation) -> frozenset[str]:
         """Return the names of a table's columns."""
         return frozenset(str(row[0]) for row in self.ask(_COLUMN, schema=relation.schema, name=relation.name))
+
+
+def open_session(settings: Values) -> SpannerSession:
+    """Open a session whose first question was answered, so that wrong settings are found at once."""
+    instance, name = settings.text("target.instance"), settings.text("target.dbname")
+    try:
+        endpoint = settings.get("target.endpoint")
+        at = None if endpoint is None else {"api_endpoint": str(endpoint).partition("//")[2]}
+        client = Client(
+            project=settings.text("target.project"),
+            credentials=credentials(settings, _SCOPES),
+            client_options=at,
+            disable_builtin_metrics=True,
+        )
+        database = client.instance(instance).database(name)
+        session = SpannerSession(client, database, settings.integer("target.lock.timeout.ms") / 1000)
+        session.ask("SELECT 1")
+    except Exception as exc:
+        refusal = spanner_error(exc, doing="the first question", place=f"{instance}/{name}")
+        if refusal is None:
+            raise
+        raise refusal from None  # the driver's own error may show what it was given
+    return session
 
 
 def is_ours(made: str | None) -> bool:

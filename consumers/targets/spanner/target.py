@@ -51,11 +51,10 @@ from wrackline.consumers.staged.target import (
 from wrackline.consumers.targets.spanner.check import find_problems
 from wrackline.consumers.targets.spanner.chunks import ChunkLimits, cut
 from wrackline.consumers.targets.spanner.commits import SpannerChunk, SpannerCommits
-from wrackline.consumers.targets.spanner.connect import open_session
 from wrackline.consumers.targets.spanner.letters import SpannerLetters
 from wrackline.consumers.targets.spanner.refusals import spanner_error
 from wrackline.consumers.targets.spanner.rows import RowMerge
-from wrackline.consumers.targets.spanner.session import SpannerSession, is_ours
+from wrackline.consumers.targets.spanner.session import SpannerSession, is_ours, open_session
 from wrackline.consumers.targets.spanner.texts import (
     MADE,
     add_column,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from wrackline.consumers.staged.places import read_layout
-from wrackline.consumers.targets.spanner.connect import open_session
+from wrackline.consumers.targets.spanner.session import open_session
 from wrackline.consumers.targets.spanner.target import open_spanner
 from wrackline.consumers.targets.spanner.texts import path
 from wrackline.consumers.targets.spanner.types import IDENTIFIERS, quoted
