@@ -17,7 +17,7 @@ from google.cloud.spanner_v1.client import Client
 from google.cloud.spanner_v1.transaction import Transaction
 
 from tests.fakes.duck_world import Frame, ModelCarrier
-from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.contract.plan import END, START, MergePlan
 from wrackline.consumers.contract.target import Target
 from wrackline.consumers.staged.places import StagedLayout
 from wrackline.consumers.staged.shape import StagedShape
@@ -135,9 +135,7 @@ class SpannerWorld:
     def seen(self, table: TableId) -> Sequence[Mapping[str, object]]:
         """Return what the view shows; the suite names our columns with an underscore in front."""
         rows = self.sql(f"SELECT * FROM {full_name(self.layout.place(table).view)}")
-        return [
-            {f"_{name}" if name.startswith("wl_") else name: one for name, one in row.items()} for row in rows
-        ]
+        return [{_named(name): one for name, one in row.items()} for row in rows]
 
     def copies(self, table: TableId, columns: tuple[str, ...]) -> Mapping[Content, int]:
         return Counter(content(row, columns) for row in self.seen(table))
@@ -170,6 +168,11 @@ class SpannerWorld:
             rows = list(found)
             names = [one.name for one in found.fields]
         return [{n: plain(v) for n, v in zip(names, row, strict=True)} for row in rows]
+
+
+def _named(name: str) -> str:
+    """Name a view's column as the suite does, because Spanner lets no name begin with an underscore."""
+    return {"wl_start_at": START, "wl_end_at": END}.get(name, f"_{name}" if name.startswith("wl_") else name)
 
 
 def plain(value: object) -> object:

@@ -3,6 +3,7 @@
 config            what can be set
 types             what each kind of value is there, and what a mutation carries of it
 rows, chunks      which rows of a batch write what; how many a commit takes
+versions          the same of a history
 commits           one commit after the other, and what is kept about tables
 texts             tables, views and questions, in SQL
 session           the client's database: transactions, reads, changes of schema

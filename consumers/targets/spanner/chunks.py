@@ -1,16 +1,18 @@
 """Cuts a batch into commits: by what Spanner counts as mutations, and by bytes.
 
-    rows  ->  lists of rows, each of which fits into one commit with room to spare
+    rows          ->  lists of rows, each of which fits into one commit with room to spare
+    what is written  ->  as much of it as one commit takes
 
 Spanner counts one mutation for each column that a row writes, and more for indexes that somebody has made on
-the table; a commit that it refuses all the same is halved.  Pure.
+the table; of what it refuses all the same, a commit takes half.  What a chunk of a history changes of stored
+events is known only when they have been read.  Pure.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from wrackline.consumers.targets.spanner.rows import ChangedRow
+from wrackline.consumers.targets.spanner.rows import ChangedRow, WrittenRow
 
 MOST_MUTATIONS: Final = 80_000  # of one commit
 MOST_BYTES: Final = 100 << 20
@@ -42,3 +44,15 @@ def cut(
         chunk.append(row)
         size += row.bytes
     yield chunk, True
+
+
+def fit(written: Iterable[WrittenRow], mutations: int, most_bytes: int) -> tuple[list[WrittenRow], bool]:
+    """Return the rows that one commit takes, at least one, and whether they are all."""
+    taken, count, size = list[WrittenRow](), 0, 0
+    for row in written:
+        count += max(1, len(row.columns))
+        size += row.bytes
+        if taken and (count > mutations or size > most_bytes):
+            return taken, False
+        taken.append(row)
+    return taken, True

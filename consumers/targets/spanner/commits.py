@@ -10,8 +10,8 @@ In: a chunk of rows, and the state before it.  Out: the state after it.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -21,13 +21,14 @@ from google.cloud.spanner_v1.transaction import Transaction
 
 from wrackline.consumers.contract.plan import Applied
 from wrackline.consumers.staged.places import StagedPlace, StagedRelation
+from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.staged.state import COLUMNS, StagedState, state_values
 from wrackline.consumers.staged.target import STATE_MOVED
-from wrackline.consumers.targets.spanner.chunks import ChunkLimits
-from wrackline.consumers.targets.spanner.rows import ChangedRow, RowMerge, StoredMarks
+from wrackline.consumers.targets.spanner.chunks import ChunkLimits, fit
+from wrackline.consumers.targets.spanner.rows import ChangedRow, RowMerge
 from wrackline.consumers.targets.spanner.session import CALL_S, SpannerSession, full_name, parameters, rows_of
-from wrackline.consumers.targets.spanner.texts import PLACE, create_states, path, voided
-from wrackline.consumers.targets.spanner.types import legal
+from wrackline.consumers.targets.spanner.texts import PLACE, across, create_states, path, primary_key, voided
+from wrackline.consumers.targets.spanner.versions import VersionMerge
 
 _STATES: Final = "wl_state"
 
@@ -36,7 +37,7 @@ _STATES: Final = "wl_state"
 class SpannerChunk:
     """Rows of one commit."""
 
-    merge: RowMerge
+    merge: RowMerge | VersionMerge
     rows: Sequence[ChangedRow]
     floor: str | None = None  # where a truncate has raised it: older rows go
 
@@ -81,19 +82,19 @@ class SpannerCommits:
     def merge(
         self, place: StagedPlace, state: StagedState, chunk: SpannerChunk, applied: Applied | None
     ) -> StagedState:
-        """Commit a chunk, with what is applied then if it is the last; one that is too large is halved."""
-        try:
-            while True:
-                work = partial(self._merge, place=place, before=state, chunk=chunk, applied=applied)
+        """Commit a chunk, with what is applied then if it is the last; what is too large goes by halves."""
+        most = self._limits.mutations
+        while True:
+            work = partial(self._merge, place=place, before=state, chunk=chunk, most=most, applied=applied)
+            try:
                 is_done, state = self._session.together(work)
+            except InvalidArgument:
+                most //= 2
+                if not most:
+                    raise
+            else:
                 if is_done:
                     return state
-        except InvalidArgument:
-            middle = len(chunk.rows) // 2
-            if not middle:
-                raise
-        state = self.merge(place, state, replace(chunk, rows=chunk.rows[:middle]), None)
-        return self.merge(place, state, replace(chunk, rows=chunk.rows[middle:]), applied)
 
     def _merge(
         self,
@@ -102,59 +103,72 @@ class SpannerCommits:
         place: StagedPlace,
         before: StagedState,
         chunk: SpannerChunk,
+        most: int,
         applied: Applied | None,
     ) -> tuple[bool, StagedState]:
-        """Do one transaction; False: it had enough to do with older rows."""
+        """Do one transaction; False: the next one finds what is left to be done."""
         self._check_number(work, place, before, "the batch")
         old = self._void(work, place, before, chunk.floor)
         is_done = len(old) <= self._limits.deletes
-        if is_done:
-            self._write_rows(work, place, before, chunk, old)
+        if is_done and chunk.rows:
+            is_done = self._write_rows(work, place, before.shape, chunk, most, old)
         after = before.then(applied=applied if is_done else None)
         self._write(work, place=place, state=after)
         return is_done, after
 
     def _void(
         self, work: Transaction, place: StagedPlace, state: StagedState, floor: str | None
-    ) -> frozenset[str]:
+    ) -> frozenset[tuple[str, ...]]:
         """Delete rows that are older than the floor, as many as one commit takes; return their keys."""
         if floor is None:
             return frozenset()
-        text = voided(place.table, state.shape, self._limits.voids)
-        found = work.execute_sql(text, timeout=CALL_S, **parameters({"floor": floor}))
-        keys = [str(row[0]) for row in found]
-        if keys:
-            work.delete(full_name(place.table), KeySet(keys=[[key] for key in keys]))
-        return frozenset(keys)
+        found = _ask(work, voided(place.table, state.shape, self._limits.voids), floor=floor)
+        if found:
+            work.delete(full_name(place.table), KeySet(keys=list(map(list, found))))
+        return frozenset(found)
 
     def _write_rows(
         self,
         work: Transaction,
         place: StagedPlace,
-        state: StagedState,
+        shape: StagedShape,
         chunk: SpannerChunk,
-        old: frozenset[str],
-    ) -> None:
-        """Write the rows that are newer than what is stored under their keys."""
-        if not chunk.rows:
-            return
-        ours, table = state.shape.ours, full_name(place.table)
-        names = [legal(name) for name in (state.shape.key_place, ours.seq, ours.deleted, ours.missing)]
-        keys = KeySet(keys=[[row.key] for row in chunk.rows])
-        found = rows_of(work, place.table, names, keys)
-        stored = {key: StoredMarks(*marks) for key, *marks in found if key not in old}
-        written = [chunk.merge.write(row, stored.get(row.key)) for row in chunk.rows]
+        most: int,
+        old: frozenset[tuple[str, ...]],
+    ) -> bool:
+        """Write what the rows change, as much as a commit takes; False: there is more."""
+        merge, table, is_all = chunk.merge, full_name(place.table), True
+        if isinstance(merge, VersionMerge):
+            others, is_all = self._across(work, place, shape, merge.truncates(chunk.rows))
+            keys = merge.keys(chunk.rows, others)
+        else:
+            keys = merge.keys(chunk.rows)
+        of_key = len(primary_key(shape))
+        found = rows_of(work, place.table, merge.reads, keys)
+        stored = (row for row in found if row[:of_key] not in old)
+        written, fits = fit(merge.writes(chunk.rows, stored), most, self._limits.bytes)
         by_columns: defaultdict[tuple[str, ...], list[tuple[Any, ...]]] = defaultdict(list)
-        gone = []
         for row in written:
-            if row is not None and row.columns:
-                by_columns[row.columns].append(row.values)
-            elif row is not None:
-                gone.append([row.key])
+            by_columns[row.columns].append(row.values)
+        gone = [row.key for row in written if not row.columns]
+        by_columns.pop((), None)
         for columns, values in by_columns.items():
             work.insert_or_update(table, columns, values)
         if gone:
-            work.delete(table, KeySet(keys=gone))
+            work.delete(table, KeySet(keys=[[key] for key in gone]))
+        return is_all and fits
+
+    def _across(
+        self, work: Transaction, place: StagedPlace, shape: StagedShape, truncates: Iterable[str]
+    ) -> tuple[set[str], bool]:
+        """Return keys that have a version across one of these truncates, and whether they are all."""
+        most, keys = self._limits.voids, set[str]()
+        for seq in truncates:
+            found = _ask(work, across(place.table, shape, most), seq=seq)
+            keys.update(key for (key,) in found)
+            if len(found) == most:
+                return keys, False
+        return keys, True
 
     def _check_number(self, work: Transaction, place: StagedPlace, state: StagedState, doing: str) -> None:
         found = list(rows_of(work, self._states, ["number"], _key(place)))
@@ -170,6 +184,10 @@ class SpannerCommits:
             work.insert(table, names, values)
         else:
             work.update(table, names, values)
+
+
+def _ask(work: Transaction, text: str, **values: str) -> list[tuple[str, ...]]:
+    return [tuple(row) for row in work.execute_sql(text, timeout=CALL_S, **parameters(values))]
 
 
 def _key(place: StagedPlace) -> KeySet:

@@ -10,7 +10,7 @@ from google.api_core.exceptions import GoogleAPICallError, RetryError
 from google.auth.exceptions import GoogleAuthError, TransportError
 
 from wrackline.schemas.error_table import ErrorTable
-from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
 
 UNREACHABLE = define(
     "spanner.unreachable",
@@ -82,6 +82,13 @@ REFUSED = define(
     "Spanner refused {doing} of {place} ({state})",
     hint="its words are not shown here, because they may hold a row's values; those of a change of schema:"
     " gcloud spanner operations list --instance=<instance> --database=<database> --type=DATABASE_UPDATE_DDL",
+)
+SEQUENCE_REFUSED = define(
+    "spanner.sequence_refused",
+    Definite,
+    "the versions of {table} are placed by {found}, and no number of Spanner holds all of its values",
+    hint="make a column with fewer digits of it in the flow's view, and name it: sequence_by='place';"
+    " with CAST(number AS DECIMAL(28, 9)) AS place",
 )
 
 _TABLE: Final = ErrorTable(

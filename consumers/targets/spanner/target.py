@@ -42,6 +42,7 @@ from wrackline.consumers.staged.target import (
     NAME_TAKEN,
     PLACE_TAKEN,
     REPLACED,
+    SEQUENCE_OF_FIELDS,
     SHAPE_MOVED,
     TABLE_GONE,
     TRUST_S,
@@ -52,8 +53,8 @@ from wrackline.consumers.targets.spanner.check import find_problems
 from wrackline.consumers.targets.spanner.chunks import ChunkLimits, cut
 from wrackline.consumers.targets.spanner.commits import SpannerChunk, SpannerCommits
 from wrackline.consumers.targets.spanner.letters import SpannerLetters
-from wrackline.consumers.targets.spanner.refusals import spanner_error
-from wrackline.consumers.targets.spanner.rows import RowMerge
+from wrackline.consumers.targets.spanner.refusals import SEQUENCE_REFUSED, spanner_error
+from wrackline.consumers.targets.spanner.rows import RowMerge, read_rows
 from wrackline.consumers.targets.spanner.session import SpannerSession, is_ours, open_session
 from wrackline.consumers.targets.spanner.texts import (
     MADE,
@@ -63,12 +64,21 @@ from wrackline.consumers.targets.spanner.texts import (
     drop_column,
     path,
 )
-from wrackline.consumers.targets.spanner.types import DIALECT, LIMITS, legal, physical
+from wrackline.consumers.targets.spanner.types import (
+    DIALECT,
+    LIMITS,
+    legal,
+    physical,
+    shows_places,
+    span_places,
+)
 from wrackline.consumers.targets.spanner.upkeep import upkeep
+from wrackline.consumers.targets.spanner.versions import VersionMerge
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.evolution import ChangeType, Widening
 from wrackline.schemas.tables.table import TableId
+from wrackline.schemas.tables.types import Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -120,7 +130,7 @@ class SpannerTarget(Generic[Frame]):
             renames=True,
             drops=True,
             widens=DIALECT.widens,
-            modes=frozenset({TableMode.UPSERT, TableMode.APPEND}),
+            modes=frozenset(TableMode),
             whole=False,
             limits=DIALECT.limits,
         )
@@ -134,6 +144,7 @@ class SpannerTarget(Generic[Frame]):
     def ensure_table(self, plan: MergePlan) -> None:
         """Create state, table and view, in this order, or finish what a crash left of them."""
         table, place = plan.table.id, self._layout.place(plan.table.id)
+        _check_sequence(plan, path(place.view))
         with self._guard(table, "the creation"):
             state = self._state(table)
             if state is None:
@@ -194,8 +205,9 @@ class SpannerTarget(Generic[Frame]):
                 raise SHAPE_MOVED(table=table)
             applied = state.applied.then(plan.upto)
             floor = applied.floor if applied.floor != state.applied.floor else None
-            merge = RowMerge(plan, state.shape, applied.floor)
-            rows = merge.read(_staged_rows(staged.files))
+            rules = VersionMerge if plan.mode is TableMode.HISTORY else RowMerge
+            merge = rules(plan, state.shape)
+            rows = read_rows(_staged_rows(staged.files), plan, applied.floor)
             for chunk, is_last in cut(rows, merge.mutations, self._limits):
                 if chunk or applied != state.applied:
                     part = SpannerChunk(merge, chunk, floor)
@@ -383,15 +395,29 @@ def _staged_rows(files: CarriedFiles) -> Iterator[Mapping[str, Any]]:
                 yield from batch.to_pylist()
 
 
+def _check_sequence(plan: MergePlan, view: str) -> None:
+    """Refuse a feed whose sequence a view can't show as one value."""
+    shown = plan.ours.shown
+    if shown is None:
+        return
+    if shown.is_struct:
+        raise SEQUENCE_OF_FIELDS(table=plan.table.id, place=view)
+    ((_, of),) = shown.fields
+    if of.kind is Kind.DECIMAL and not shows_places(of):
+        found = f"decimal({of.precision}, {of.scale})"
+        raise SEQUENCE_REFUSED(table=plan.table.id, found=found)
+
+
 def _check_places(shape: StagedShape, plan: MergePlan) -> None:
     """Refuse a column that would have the name of one of ours, whose underscores Spanner does not allow."""
     ours = plan.ours
-    taken = {
-        legal(name).lower()
-        for name in (shape.key_place, ours.seq, ours.op, ours.deleted, ours.missing, ours.commit_ts)
-    }
+    names = [shape.key_place, ours.seq, ours.op, ours.deleted, ours.missing, ours.commit_ts]
+    if shape.mode is TableMode.HISTORY:
+        spans = span_places(ours)
+        names += [ours.row, ours.unsent, *spans, *(f"{one}_at" for one in spans)]
+    taken = {legal(name).lower() for name in names}
     prefix = legal(ours.seq).removesuffix("seq")
     for one in shape.of_source:
-        names = {one.place.lower(), one.column.target.lower()}
-        if names & taken or any(name.startswith(MADE) for name in names):
+        its = {one.place.lower(), one.column.target.lower()}
+        if its & taken or any(name.startswith(MADE) for name in its):
             raise NAME_RESERVED(column=repr(one.column.source), table=plan.table.id, prefix=prefix)

@@ -1,6 +1,7 @@
 """What is said to Spanner in SQL: tables, views, and questions; rows are mutations.
 
     upsert    the view shows rows that live and are complete, without columns of ours
+    history   complete versions, with when each began and ended, and when its newest event was written
     append    every event, with what it was, its place, and which columns it did not send
     no key    a content as often as it came more than it went; contents are compared exactly
 
@@ -11,11 +12,13 @@ A view takes no name without its table, and says with whose rights it reads.  Pu
 from typing import Final
 
 from wrackline.consumers.contract.plan import OurColumns, TableMode
+from wrackline.consumers.contract.sequences import BELOW_ALL_LONGS, ESCAPES, PARTS
 from wrackline.consumers.staged.dialect import list_holds, make_list
 from wrackline.consumers.staged.places import StagedRelation
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.staged.state import COLUMNS
-from wrackline.consumers.targets.spanner.types import DIALECT, TEXT, legal, physical, quoted
+from wrackline.consumers.targets.spanner.types import DIALECT, TEXT, legal, physical, quoted, span_places
+from wrackline.schemas.tables.types import Kind
 
 MADE: Final = "wl_made_"  # how the name of the column begins by which a table is known again
 PLACE: Final = "place"
@@ -32,7 +35,7 @@ def path(relation: StagedRelation) -> str:
 
 def create_table(table: StagedRelation, shape: StagedShape, mark: str) -> str:
     """Write the table; the name of a column that is never written distinguishes it from a later one."""
-    ours, key = shape.ours, legal(shape.key_place)
+    ours, key = shape.ours, [quoted(name) for name in primary_key(shape)]
     columns = {
         **{one.place: physical(one.type) for one in shape.of_source},
         legal(ours.seq): TEXT,
@@ -40,13 +43,19 @@ def create_table(table: StagedRelation, shape: StagedShape, mark: str) -> str:
         legal(ours.deleted): "BOOL",
         legal(ours.missing): TEXT,
         legal(ours.commit_ts): "TIMESTAMP",
+        **dict.fromkeys(_of_history(shape), TEXT),
         MADE + mark: "BOOL",
     }
-    listed = ", ".join(f"{quoted(name)} {of}" for name, of in columns.items())
-    return (
-        f"CREATE TABLE IF NOT EXISTS {path(table)} ({quoted(key)} {TEXT} NOT NULL, {listed})"
-        f" PRIMARY KEY ({quoted(key)})"
+    listed = ", ".join(
+        [f"{name} {TEXT} NOT NULL" for name in key] + [f"{quoted(name)} {of}" for name, of in columns.items()]
     )
+    return f"CREATE TABLE IF NOT EXISTS {path(table)} ({listed}) PRIMARY KEY ({', '.join(key)})"
+
+
+def primary_key(shape: StagedShape) -> tuple[str, ...]:
+    """Name the columns of a table's primary key; in a history a key has a row for each event."""
+    key = legal(shape.key_place)
+    return (key, legal(shape.ours.row)) if shape.mode is TableMode.HISTORY else (key,)
 
 
 def create_states(table: StagedRelation) -> str:
@@ -88,8 +97,17 @@ def drop_column(table: StagedRelation, place: str) -> str:
 
 def voided(table: StagedRelation, shape: StagedShape, most: int) -> str:
     """Ask for keys of rows that are older than @floor."""
-    key, seq = _of("t", legal(shape.key_place)), _of("t", legal(shape.ours.seq))
+    key = ", ".join(_of("t", name) for name in primary_key(shape))
+    seq = _of("t", legal(shape.ours.seq))
     return f"SELECT {key} FROM {path(table)} AS t WHERE {seq} < @floor LIMIT {most}"  # noqa: S608 - names are quoted, here and below
+
+
+def across(table: StagedRelation, shape: StagedShape, most: int) -> str:
+    """Ask for keys that have a version which stood before @seq and behind it."""
+    key = _of("t", legal(shape.key_place))
+    start, end = (_of("t", name) for name in span_places(shape.ours))
+    stood = f"{start} < @seq AND ({end} IS NULL OR {end} > @seq)"
+    return f"SELECT DISTINCT {key} FROM {path(table)} AS t WHERE {stood} LIMIT {most}"  # noqa: S608
 
 
 def old_tombstones(table: StagedRelation, ours: OurColumns) -> str:
@@ -98,10 +116,10 @@ def old_tombstones(table: StagedRelation, ours: OurColumns) -> str:
     return f"DELETE FROM {path(table)} WHERE {deleted} AND {commit_ts} < @before"  # noqa: S608
 
 
-def incomplete(table: StagedRelation, ours: OurColumns) -> str:
-    """Count the rows that wait for a value."""
-    deleted, missing = _of("t", legal(ours.deleted)), _of("t", legal(ours.missing))
-    return f"SELECT COUNT(*) FROM {path(table)} AS t WHERE NOT {deleted} AND {missing} IS NOT NULL"  # noqa: S608
+def incomplete(table: StagedRelation, shape: StagedShape) -> str:
+    """Count the rows, or the versions, that wait for a value."""
+    missing = _of("t", legal(shape.ours.missing))
+    return f"SELECT COUNT(*) FROM {path(table)} AS t WHERE {_is_there(shape)} AND {missing} IS NOT NULL"  # noqa: S608
 
 
 def pairs(table: StagedRelation, shape: StagedShape) -> str:
@@ -125,8 +143,49 @@ def _query(table: str, shape: StagedShape) -> str:
         columns += [f"{_of('t', name)} AS {quoted(name)}" for name in marks]
         columns.append(f"{_missing_names(shape)} AS {quoted(legal(ours.missing))}")
         return f"SELECT {', '.join(columns)} FROM {table} AS t"  # noqa: S608
-    lives = f"NOT {_of('t', legal(ours.deleted))} AND {_of('t', legal(ours.missing))} IS NULL"
-    return f"SELECT {', '.join(columns)} FROM {table} AS t WHERE {lives}"  # noqa: S608
+    if shape.mode is TableMode.HISTORY:
+        spans = (
+            f"{_shown_place(_of('t', name), ours)} AS {quoted(f'{name}_at')}" for name in span_places(ours)
+        )
+        columns += [*spans, f"{_of('t', legal(ours.commit_ts))} AS {quoted(legal(ours.commit_ts))}"]
+    whole = f"{_is_there(shape)} AND {_of('t', legal(ours.missing))} IS NULL"
+    return f"SELECT {', '.join(columns)} FROM {table} AS t WHERE {whole}"  # noqa: S608
+
+
+def _is_there(shape: StagedShape) -> str:
+    """Whether a row is one of those that are shown when they are complete."""
+    if shape.mode is TableMode.HISTORY:
+        return f"{_of('t', span_places(shape.ours)[0])} IS NOT NULL"
+    return f"NOT {_of('t', legal(shape.ours.deleted))}"
+
+
+def _of_history(shape: StagedShape) -> tuple[str, ...]:
+    """Name the columns that only a history has, beside its key."""
+    if shape.mode is not TableMode.HISTORY:
+        return ()
+    return legal(shape.ours.unsent), *span_places(shape.ours)
+
+
+def _shown_place(text: str, ours: OurColumns) -> str:
+    """Show a place of a table of ours as it is, and a feed's as the value of its sequence."""
+    if ours.shown is None:
+        return text
+    ((_, of),) = ours.shown.fields  # no table of several is made
+    part = f"SPLIT({text}, {_characters(PARTS)})[SAFE_OFFSET(0)]"
+    if of.kind is Kind.STRING:
+        for character, escaped in reversed(ESCAPES.items()):
+            part = f"REPLACE({part}, {_characters(escaped)}, {_characters(character)})"
+        return part
+    if of.kind is Kind.DECIMAL:
+        zero = 10 ** ((of.precision or 0) - (of.scale or 0))
+        return f"CAST({part} AS NUMERIC) - NUMERIC '{zero}'"
+    long = f"CAST(CAST({part} AS NUMERIC) - NUMERIC '{BELOW_ALL_LONGS}' AS INT64)"
+    return f"{_OF_LONGS.get(physical(of), '')}({long})"
+
+
+def _characters(text: str) -> str:
+    """Write control characters, which no text of a statement should hold."""
+    return f"CODE_POINTS_TO_STRING({list(map(ord, text))})"
 
 
 def _counted(table: str, shape: StagedShape) -> str:
@@ -159,4 +218,5 @@ def _of(table: str, name: str) -> str:
     return f"{table}.{quoted(name)}"
 
 
+_OF_LONGS: Final = {"DATE": "DATE_FROM_UNIX_DATE", "TIMESTAMP": "TIMESTAMP_MICROS"}
 _COPIES: Final = "wl copies"  # no column is named so, because of the blank

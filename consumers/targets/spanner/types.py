@@ -10,12 +10,15 @@ A whole number, a day and a moment travel as texts too; the client makes the tex
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Final
 
 from wrackline.consumers.contract.identifiers import Identifiers
 from wrackline.consumers.contract.limits import DAY_MICROS, Limit
+from wrackline.consumers.contract.plan import OurColumns
 from wrackline.consumers.staged.dialect import Primitive, StagedDialect
 from wrackline.schemas.tables.types import MOST_DIGITS, ColumnType, Kind
 
@@ -80,9 +83,19 @@ def cell(value: Any, of: ColumnType) -> Any:  # noqa: ANN401 - a primitive, and 
     return value if value is None else _CELLS.get(of.kind, _as_it_is)(value)
 
 
+def carried_back(value: Any, of: ColumnType) -> Any:  # noqa: ANN401 - what the client reads, and what it takes
+    """Make what a mutation carries of a value that was read; null stays null."""
+    return value if value is None else _READ.get(physical(of), _as_it_is)(value)
+
+
+def image(value: Any, of: ColumnType) -> Any:  # noqa: ANN401 - what a mutation carries
+    """Return what is equal for values that are exactly equal, and for no others."""
+    return value if value is None else _IMAGES.get(physical(of), _as_it_is)(value)
+
+
 def moment(micros: int) -> str:
     """Write a moment, counted in microseconds since 1970."""
-    return (_EPOCH + timedelta(microseconds=micros)).isoformat().removesuffix("+00:00") + "Z"
+    return _moment_text(_EPOCH + timedelta(microseconds=micros))
 
 
 def quoted(name: str) -> str:
@@ -95,6 +108,18 @@ def legal(name: str) -> str:
     return name.lstrip("_")
 
 
+def span_places(ours: OurColumns) -> tuple[str, str]:
+    """Name the columns that say where a version began and ended, which readers see with `_at` behind."""
+    prefix = legal(ours.seq).removesuffix("seq")
+    return f"{prefix}start", f"{prefix}end"
+
+
+def shows_places(of: ColumnType) -> bool:
+    """Whether the places of a decimal sequence can be shown: they are kept with one digit more."""
+    precision = (of.precision or 0) + 1
+    return _is_numeric(replace(of, precision=precision))
+
+
 def _is_numeric(of: ColumnType) -> bool:
     precision, scale = of.precision or 0, of.scale or 0
     return scale <= _MOST_SCALE and precision - scale <= _MOST_WHOLE
@@ -102,6 +127,11 @@ def _is_numeric(of: ColumnType) -> bool:
 
 def _as_it_is(value: Any) -> Any:  # noqa: ANN401 - a primitive
     return value
+
+
+def _moment_text(value: datetime) -> str:
+    """Write it as it is in UTC; the client writes years before 1000 with fewer digits."""
+    return value.isoformat().removesuffix("+00:00") + "Z"
 
 
 def _bytes(value: bytes) -> str:
@@ -126,6 +156,21 @@ _CELLS: Final[Mapping[Kind, Callable[[Any], Any]]] = MappingProxyType(
         Kind.TIMESTAMP_MICROS: moment,
         Kind.ZONED_TIMESTAMP: moment,
         Kind.INSTANT_MICROS: moment,
+    }
+)
+
+_READ: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
+    {
+        "BYTES(MAX)": bytes.decode,  # base64
+        "DATE": date.isoformat,
+        "NUMERIC": str,
+        "TIMESTAMP": _moment_text,
+    }
+)
+_IMAGES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
+    {
+        "FLOAT64": repr,  # there are two zeros, and NaN is one value
+        "NUMERIC": Decimal,  # 1.5 and 1.50
     }
 )
 

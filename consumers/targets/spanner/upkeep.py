@@ -1,7 +1,7 @@
 """What keeps a table small: old tombstones go, and pairs that nobody sees.
 
 In: a session, what is kept about the table, and before which moment a delete may be forgotten.  Out: what
-went, and how many rows wait for a value.  Events are kept.  Spanner compacts by itself.
+went, and how many rows wait for a value.  Events and histories are kept.  Spanner compacts by itself.
 """
 
 from functools import partial
@@ -26,15 +26,17 @@ def upkeep(
     session: SpannerSession, place: StagedPlace, shape: StagedShape, *, forget_before_ms: int
 ) -> UpkeepResult:
     """Do what there is to do; events of an append table are shown with what they lack."""
-    if shape.mode is not TableMode.UPSERT:
+    if shape.mode is TableMode.APPEND:
         return UpkeepResult()
-    before = moment(forget_before_ms * 1000)
+    before, removed = moment(forget_before_ms * 1000), dict[UpkeepRemoval, int]()
     if shape.keyless:
-        went = 2 * _settle(session, place, shape, before)
-    else:
-        went = session.change(old_tombstones(place.table, shape.ours), before=before)
-    ((waiting,),) = session.ask(incomplete(place.table, shape.ours))
-    return UpkeepResult({UpkeepRemoval.TOMBSTONES: went}, int(waiting))
+        removed[UpkeepRemoval.TOMBSTONES] = 2 * _settle(session, place, shape, before)
+    elif shape.mode is TableMode.UPSERT:
+        removed[UpkeepRemoval.TOMBSTONES] = session.change(
+            old_tombstones(place.table, shape.ours), before=before
+        )
+    ((waiting,),) = session.ask(incomplete(place.table, shape))
+    return UpkeepResult(removed, int(waiting))
 
 
 def _settle(session: SpannerSession, place: StagedPlace, shape: StagedShape, before: str) -> int:

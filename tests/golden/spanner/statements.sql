@@ -30,6 +30,28 @@ SELECT COUNT(*) FROM `wrackline`.`db_public__orders` AS t WHERE NOT t.`wl_delete
 
 DELETE FROM `wrackline`.`db_public__orders` WHERE `wl_deleted` AND `wl_commit_ts` < @before
 
+-- history
+
+CREATE TABLE IF NOT EXISTS `wrackline`.`db_public__orders` (`wl_key` STRING(MAX) NOT NULL, `wl_row` STRING(MAX) NOT NULL, `shop` STRING(MAX), `number` INT64, `label` STRING(MAX), `big` STRING(MAX), `wl_seq` STRING(MAX), `wl_op` STRING(MAX), `wl_deleted` BOOL, `wl_missing` STRING(MAX), `wl_commit_ts` TIMESTAMP, `wl_unsent` STRING(MAX), `wl_start` STRING(MAX), `wl_end` STRING(MAX), `wl_made_0f` BOOL) PRIMARY KEY (`wl_key`, `wl_row`)
+
+CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT t.`shop` AS `shop`, t.`number` AS `number`, t.`label` AS `label`, t.`big` AS `big`, t.`wl_start` AS `wl_start_at`, t.`wl_end` AS `wl_end_at`, t.`wl_commit_ts` AS `wl_commit_ts` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_start` IS NOT NULL AND t.`wl_missing` IS NULL
+
+SELECT t.`wl_key`, t.`wl_row` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_seq` < @floor LIMIT 10
+
+SELECT COUNT(*) FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_start` IS NOT NULL AND t.`wl_missing` IS NOT NULL
+
+SELECT DISTINCT t.`wl_key` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_start` < @seq AND (t.`wl_end` IS NULL OR t.`wl_end` > @seq) LIMIT 10
+
+CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT t.`shop` AS `shop`, t.`number` AS `number`, t.`label` AS `label`, t.`big` AS `big`, (CAST(CAST(SPLIT(t.`wl_start`, CODE_POINTS_TO_STRING([1]))[SAFE_OFFSET(0)] AS NUMERIC) - NUMERIC '9223372036854775808' AS INT64)) AS `wl_start_at`, (CAST(CAST(SPLIT(t.`wl_end`, CODE_POINTS_TO_STRING([1]))[SAFE_OFFSET(0)] AS NUMERIC) - NUMERIC '9223372036854775808' AS INT64)) AS `wl_end_at`, t.`wl_commit_ts` AS `wl_commit_ts` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_start` IS NOT NULL AND t.`wl_missing` IS NULL
+
+CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT t.`shop` AS `shop`, t.`number` AS `number`, t.`label` AS `label`, t.`big` AS `big`, DATE_FROM_UNIX_DATE(CAST(CAST(SPLIT(t.`wl_start`, CODE_POINTS_TO_STRING([1]))[SAFE_OFFSET(0)] AS NUMERIC) - NUMERIC '9223372036854775808' AS INT64)) AS `wl_start_at`, DATE_FROM_UNIX_DATE(CAST(CAST(SPLIT(t.`wl_end`, CODE_POINTS_TO_STRING([1]))[SAFE_OFFSET(0)] AS NUMERIC) - NUMERIC '9223372036854775808' AS INT64)) AS `wl_end_at`, t.`wl_commit_ts` AS `wl_commit_ts` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_start` IS NOT NULL AND t.`wl_missing` IS NULL
+
+CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT t.`shop` AS `shop`, t.`number` AS `number`, t.`label` AS `label`, t.`big` AS `big`, TIMESTAMP_MICROS(CAST(CAST(SPLIT(t.`wl_start`, CODE_POINTS_TO_STRING([1]))[SAFE_OFFSET(0)] AS NUMERIC) - NUMERIC '9223372036854775808' AS INT64)) AS `wl_start_at`, TIMESTAMP_MICROS(CAST(CAST(SPLIT(t.`wl_end`, CODE_POINTS_TO_STRING([1]))[SAFE_OFFSET(0)] AS NUMERIC) - NUMERIC '9223372036854775808' AS INT64)) AS `wl_end_at`, t.`wl_commit_ts` AS `wl_commit_ts` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_start` IS NOT NULL AND t.`wl_missing` IS NULL
+
+CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT t.`shop` AS `shop`, t.`number` AS `number`, t.`label` AS `label`, t.`big` AS `big`, REPLACE(REPLACE(REPLACE(SPLIT(t.`wl_start`, CODE_POINTS_TO_STRING([1]))[SAFE_OFFSET(0)], CODE_POINTS_TO_STRING([2, 1]), CODE_POINTS_TO_STRING([0])), CODE_POINTS_TO_STRING([2, 2]), CODE_POINTS_TO_STRING([1])), CODE_POINTS_TO_STRING([2, 3]), CODE_POINTS_TO_STRING([2])) AS `wl_start_at`, REPLACE(REPLACE(REPLACE(SPLIT(t.`wl_end`, CODE_POINTS_TO_STRING([1]))[SAFE_OFFSET(0)], CODE_POINTS_TO_STRING([2, 1]), CODE_POINTS_TO_STRING([0])), CODE_POINTS_TO_STRING([2, 2]), CODE_POINTS_TO_STRING([1])), CODE_POINTS_TO_STRING([2, 3]), CODE_POINTS_TO_STRING([2])) AS `wl_end_at`, t.`wl_commit_ts` AS `wl_commit_ts` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_start` IS NOT NULL AND t.`wl_missing` IS NULL
+
+CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT t.`shop` AS `shop`, t.`number` AS `number`, t.`label` AS `label`, t.`big` AS `big`, CAST(SPLIT(t.`wl_start`, CODE_POINTS_TO_STRING([1]))[SAFE_OFFSET(0)] AS NUMERIC) - NUMERIC '10000000000000000' AS `wl_start_at`, CAST(SPLIT(t.`wl_end`, CODE_POINTS_TO_STRING([1]))[SAFE_OFFSET(0)] AS NUMERIC) - NUMERIC '10000000000000000' AS `wl_end_at`, t.`wl_commit_ts` AS `wl_commit_ts` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_start` IS NOT NULL AND t.`wl_missing` IS NULL
+
 -- no key
 
 CREATE TABLE IF NOT EXISTS `wrackline`.`db_public__orders` (`wl_key` STRING(MAX) NOT NULL, `shop` STRING(MAX), `number` INT64, `label` STRING(MAX), `big` STRING(MAX), `weight` FLOAT64, `wl_seq` STRING(MAX), `wl_op` STRING(MAX), `wl_deleted` BOOL, `wl_missing` STRING(MAX), `wl_commit_ts` TIMESTAMP, `wl_made_0f` BOOL) PRIMARY KEY (`wl_key`)

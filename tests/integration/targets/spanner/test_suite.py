@@ -4,7 +4,7 @@ import pytest
 
 from wrackline.testing.targets.drop_suite import DropSuite
 from wrackline.testing.targets.keyless_suite import KeylessPromises, KeyPromises
-from wrackline.testing.targets.modes_suite import AppendPromises, HardDeletePromises
+from wrackline.testing.targets.modes_suite import ModesSuite
 from wrackline.testing.targets.target_suite import TargetSuite
 
 pytestmark = pytest.mark.full  # the gate has the rows as mutations, and what is Spanner's alone
@@ -14,8 +14,8 @@ class TestSpanner(TargetSuite):
     """Rows, commits, letters and shapes."""
 
 
-class TestModes(HardDeletePromises, AppendPromises):
-    """Hard deletes, and tables of events."""
+class TestModes(ModesSuite):
+    """Histories, hard deletes, and tables of events."""
 
 
 class TestKeys(KeylessPromises, KeyPromises):

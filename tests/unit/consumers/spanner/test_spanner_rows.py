@@ -15,7 +15,7 @@ from wrackline.consumers.staged.merge import StageColumn, staged_columns
 from wrackline.consumers.staged.service import CarriedFiles
 from wrackline.consumers.staged.shape import first_shape
 from wrackline.consumers.targets.spanner.chunks import MOST_MUTATIONS, ChunkLimits, cut
-from wrackline.consumers.targets.spanner.rows import RowMerge, StoredMarks, WrittenRow, read_list
+from wrackline.consumers.targets.spanner.rows import RowMerge, WrittenRow, read_list, read_rows
 from wrackline.consumers.targets.spanner.types import DIALECT, IDENTIFIERS
 from wrackline.testing.targets.merge_model import Change, Rows, latest, merge
 from wrackline.testing.targets.target_suite import BIG, COLUMNS, TABLE, A, B, change, partial, seq
@@ -46,17 +46,11 @@ def staged(changes: Sequence[Change], plan: MergePlan, **known: str) -> list[Map
 
 def apply(store: Store, changes: Sequence[Change], plan: MergePlan, **known: str) -> list[WrittenRow]:
     """Do what Spanner does with the mutations."""
-    rules = RowMerge(plan, first_shape(plan, DIALECT), plan.floor)
-    written = []
-    for row in rules.read(staged(changes, plan, **known)):
-        there = store.get(row.key)
-        marks = (
-            None if there is None else StoredMarks(there["wl_seq"], there["wl_deleted"], there["wl_missing"])
-        )
-        one = rules.write(row, marks)
-        if one is None:
-            continue
-        written.append(one)
+    rules = RowMerge(plan, first_shape(plan, DIALECT))
+    rows = list(read_rows(staged(changes, plan, **known), plan, plan.floor))
+    stored = [tuple(store[row.key][name] for name in rules.reads) for row in rows if row.key in store]
+    written = list(rules.writes(rows, stored))
+    for one in written:
         if one.columns:
             store.setdefault(one.key, {}).update(zip(one.columns, one.values, strict=True))
         else:
@@ -158,8 +152,8 @@ def test_a_value_known_before_the_stored_row_changes_nothing() -> None:
 def test_chunks_fit_into_a_commit() -> None:
     changes = [change("c", ("a", number), number, "x" * 100) for number in range(1, 51)]
     plan = plan_of([])
-    rules = RowMerge(plan, first_shape(plan, DIALECT), None)
-    rows = list(rules.read(staged(changes, plan)))
+    rules = RowMerge(plan, first_shape(plan, DIALECT))
+    rows = list(read_rows(staged(changes, plan), plan, None))
     assert rules.mutations == len(COLUMNS) + 6
 
     def sizes(limits: ChunkLimits) -> list[tuple[int, bool]]:

@@ -1,5 +1,7 @@
 """The statements of Spanner, as a snapshot; the emulator runs each of them too."""
 
+import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,8 +9,9 @@ import pytest
 
 from wrackline.consumers.contract.identifiers import target_name
 from wrackline.consumers.contract.plan import Applied, TableMode, plan_merge
+from wrackline.consumers.contract.sequences import FeedSequence
 from wrackline.consumers.staged.places import StagedLayout, StagedRelation
-from wrackline.consumers.staged.shape import first_shape
+from wrackline.consumers.staged.shape import StagedShape, first_shape
 from wrackline.consumers.targets.spanner import texts
 from wrackline.consumers.targets.spanner.types import DIALECT, IDENTIFIERS, LIMITS, WIDENS, cell, physical
 from wrackline.schemas.tables.table import Column, KeyKind
@@ -16,12 +19,14 @@ from wrackline.schemas.tables.types import ColumnType, Kind
 from wrackline.testing.targets.target_suite import COLUMNS, TABLE
 
 GOLDEN = Path(__file__).parents[3] / "golden/spanner/statements.sql"
+MODES = {"append": TableMode.APPEND, "history": TableMode.HISTORY}
 LAYOUT = StagedLayout("{database}_{schema}", "wrackline", IDENTIFIERS)
 PLACE = LAYOUT.place(TABLE.id)
 WEIGHT = Column("weight", 5, ColumnType(Kind.FLOAT64, "float8"))
 TABLES = {
     "upsert": TABLE,
     "append": TABLE,
+    "history": TABLE,
     "no key": replace(TABLE, columns=(*COLUMNS, WEIGHT), key=(), key_kind=KeyKind.NONE),
 }
 
@@ -36,21 +41,35 @@ def statements() -> str:
         texts.drop_column(storage, "more"),
     ]
     for name, table in TABLES.items():
-        mode = TableMode.APPEND if name == "append" else TableMode.UPSERT
+        mode = MODES.get(name, TableMode.UPSERT)
         shape = first_shape(plan_merge(table, IDENTIFIERS, Applied(), mode=mode), DIALECT)
         written += [
             f"-- {name}",
             texts.create_table(storage, shape, "0f"),
             texts.create_view(PLACE.view, storage, shape, "definer"),
             texts.voided(storage, shape, 10),
-            texts.incomplete(storage, shape.ours),
-            texts.pairs(storage, shape) if shape.keyless else texts.old_tombstones(storage, shape.ours),
+            texts.incomplete(storage, shape),
         ]
+        if mode is TableMode.HISTORY:
+            written += [texts.across(storage, shape, 10), *views_of_feeds(shape)]
+        elif shape.keyless:
+            written.append(texts.pairs(storage, shape))
+        else:
+            written.append(texts.old_tombstones(storage, shape.ours))
     return "\n\n".join(written) + "\n"
 
 
+def views_of_feeds(shape: StagedShape) -> Iterator[str]:
+    for of in (Kind.INT64, Kind.DATE, Kind.TIMESTAMP_MICROS, Kind.STRING, Kind.DECIMAL):
+        sequence = FeedSequence((("", ColumnType(of, "feed", 20, 4)),))
+        feed = replace(shape, ours=shape.ours.of_feed("_wl_", sequence))
+        yield texts.create_view(PLACE.view, PLACE.table, feed, "definer")
+
+
 def test_the_statements_are_those_that_were_read() -> None:
-    """After a change of intent: write `statements()` to the file, and read the difference."""
+    """After a change of intent: set WRACKLINE_WRITE_GOLDEN, and read the difference."""
+    if "WRACKLINE_WRITE_GOLDEN" in os.environ:
+        GOLDEN.write_text(statements())
     assert statements() == GOLDEN.read_text()
 
 
