@@ -146,7 +146,7 @@ def test_a_commit_of_a_history_that_is_too_large_goes_by_halves(world: SpannerWo
     tell(world, plan, change("c", B, 1, "there"))
     world.watch.meets = refuse
     tell(world, planned(world, TableMode.HISTORY, 9), *(change("u", B, at, f"n{at}") for at in range(2, 9)))
-    assert sorted(start for _, _, start, _ in spans(world)) == list(range(1, 9))
+    assert {start for _, _, start, _ in spans(world)} == set(range(1, 9))
     assert world.target.applied(TABLE.id).offsets == {HERE: 9}
 
 

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from google.api_core.datetime_helpers import DatetimeWithNanoseconds
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -195,12 +194,12 @@ def test_what_nobody_has_said_is_null_where_the_plan_says_so() -> None:
         (
             ColumnType(Kind.TIMESTAMP_MICROS, "timestamp"),
             -62_135_596_800_000_000,
-            DatetimeWithNanoseconds.from_rfc3339("0001-01-01T00:00:00Z"),
+            datetime(1, 1, 1, tzinfo=UTC),
         ),
         (
             ColumnType(Kind.ZONED_TIMESTAMP, "timestamptz"),
             500_000,
-            DatetimeWithNanoseconds.from_rfc3339("1970-01-01T00:00:00.5Z"),
+            datetime(1970, 1, 1, 0, 0, 0, 500_000, UTC),
         ),
         (ColumnType(Kind.STRING, "text"), None, None),
     ],
