@@ -196,11 +196,11 @@ def test_versions_that_lack_a_value_are_counted(world: SpannerWorld) -> None:
 
 @pytest.mark.full
 def test_what_lies_below_a_floor_is_no_part_of_a_history(world: SpannerWorld) -> None:
-    tell(world, planned(world, TableMode.HISTORY, 1), change("c", A, 1, "x"), change("u", A, 3, "y"))
+    tell(world, planned(world, TableMode.HISTORY, 1), change("c", A, 1, "x"), change("u", A, 3, "x"))
     plan = planned(world, TableMode.HISTORY, 2)
     plan = replace(plan, upto=replace(plan.upto, floor=seq(2)))
     tell(world, plan, change("u", A, 4, "z"), change("c", B, 5, "w"))
-    assert spans(world) == [(1, "y", 3, 4), (1, "z", 4, None), (2, "w", 5, None)]
+    assert spans(world) == [(1, "x", 3, 4), (1, "z", 4, None), (2, "w", 5, None)]
 
 
 @pytest.mark.full
