@@ -62,6 +62,7 @@ from wrackline.consumers.targets.spanner.texts import (
     create_table,
     create_view,
     drop_column,
+    fill_column,
     path,
 )
 from wrackline.consumers.targets.spanner.types import (
@@ -153,23 +154,21 @@ class SpannerTarget(Generic[Frame]):
             self._finish(state, place)
 
     def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
-        """Add columns, move the state, then show the new shape."""
+        """Add columns, and fill second places, which may be repeated; move the state; show the new shape."""
         table, place = plan.table.id, self._layout.place(plan.table.id)
-        refused = [one for one in changes if isinstance(one, ChangeType) and one.widening is Widening.OTHER]
+        for one in changes:
+            if isinstance(one, ChangeType) and one.widening is Widening.OTHER:
+                names = {"column": repr(one.name), "place": path(place.table), "table": table}
+                raise TYPE_CHANGED(old=one.old.source, new=one.new.source, **names)
         with self._guard(table, "a change of shape"):
             state = self._needed(table)
             reshaping = reshape_columns(state.shape, plan, changes, DIALECT)
-            filled = {new.column.identity for new, _ in reshaping.filled}  # a column that needs another type
-            retyped = (one for one in changes if isinstance(one, ChangeType) and one.identity in filled)
-            for one in (*refused, *retyped):
-                old, new = one.old.source, one.new.source
-                raise TYPE_CHANGED(
-                    column=repr(one.name), place=path(place.table), old=old, new=new, table=table
-                )
             _check_places(reshaping.shape, plan)
             self._session.reshape(
                 add_column(place.table, one.place, physical(one.type)) for one in reshaping.added
             )
+            for new, old in reshaping.filled:
+                self._session.change(fill_column(place.table, new, old))
             if reshaping.shape != state.shape:
                 state = self._move(place, state, state.then(shape=reshaping.shape), "a change of shape")
             self._finish(state, place)

@@ -15,7 +15,7 @@ from wrackline.consumers.contract.plan import OurColumns, TableMode
 from wrackline.consumers.contract.sequences import BELOW_ALL_LONGS, ESCAPES, PARTS
 from wrackline.consumers.staged.dialect import list_holds, make_list
 from wrackline.consumers.staged.places import StagedRelation
-from wrackline.consumers.staged.shape import StagedShape
+from wrackline.consumers.staged.shape import StagedColumn, StagedShape
 from wrackline.consumers.staged.state import COLUMNS
 from wrackline.consumers.targets.spanner.types import DIALECT, TEXT, legal, physical, quoted, span_places
 from wrackline.schemas.tables.types import Kind
@@ -90,6 +90,14 @@ def add_column(table: StagedRelation, place: str, of: str) -> str:
     return f"ALTER TABLE {path(table)} ADD COLUMN IF NOT EXISTS {quoted(place)} {of}"
 
 
+def fill_column(table: StagedRelation, new: StagedColumn, old: StagedColumn) -> str:
+    """Write that a second place gets the values of the first, also where a crash has left others there."""
+    value, place = quoted(old.place), quoted(new.place)
+    either = f"{value} IS NOT NULL OR {place} IS NOT NULL"
+    converted = DIALECT.converted(value, old.type, new.type)
+    return f"UPDATE {path(table)} SET {place} = {converted} WHERE {either}"  # noqa: S608 - names are quoted, here and below
+
+
 def drop_column(table: StagedRelation, place: str) -> str:
     """Write that a place goes with its values."""
     return f"ALTER TABLE {path(table)} DROP COLUMN {quoted(place)}"
@@ -99,7 +107,7 @@ def voided(table: StagedRelation, shape: StagedShape, most: int) -> str:
     """Ask for keys of rows that are older than @floor."""
     key = ", ".join(_of("t", name) for name in primary_key(shape))
     seq = _of("t", legal(shape.ours.seq))
-    return f"SELECT {key} FROM {path(table)} AS t WHERE {seq} < @floor LIMIT {most}"  # noqa: S608 - names are quoted, here and below
+    return f"SELECT {key} FROM {path(table)} AS t WHERE {seq} < @floor LIMIT {most}"  # noqa: S608
 
 
 def across(table: StagedRelation, shape: StagedShape, most: int) -> str:

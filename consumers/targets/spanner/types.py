@@ -53,7 +53,7 @@ WIDENS: Final = frozenset(
     {
         *((old, new) for at, old in enumerate(_WHOLE) for new in _WHOLE[at + 1 :]),
         (Kind.FLOAT32, Kind.FLOAT64),
-        (Kind.DECIMAL, Kind.DECIMAL),  # as long as both are a NUMERIC
+        (Kind.DECIMAL, Kind.DECIMAL),
     }
 )
 _MOMENTS = Limit(least=_LEAST_DAY * DAY_MICROS, greatest=(_GREATEST_DAY + 1) * DAY_MICROS - 1)
@@ -193,7 +193,8 @@ DIALECT: Final = (
         literal=repr,
         physical=physical,
         restored=lambda value, _: value,
-        converted=lambda value, _, new: f"CAST({value} AS {physical(new)})",
+        # a decimal that outgrows NUMERIC becomes a text, with as many digits as its source sends
+        converted=lambda value, _, new: f"FORMAT('%.{new.scale}f', {value})",
         image=lambda value, of: f"{value}, IEEE_DIVIDE(1, {value})" if physical(of) == "FLOAT64" else value,
         moment=lambda micros: f"TIMESTAMP_MICROS({micros})",
         limits=LIMITS,

@@ -6,6 +6,8 @@ ALTER TABLE `wrackline`.`db_public__orders` ADD COLUMN IF NOT EXISTS `more` STRI
 
 ALTER TABLE `wrackline`.`db_public__orders` DROP COLUMN `more`
 
+UPDATE `wrackline`.`db_public__orders` SET `more__2` = FORMAT('%.12f', `more`) WHERE `more` IS NOT NULL OR `more__2` IS NOT NULL
+
 -- upsert
 
 CREATE TABLE IF NOT EXISTS `wrackline`.`db_public__orders` (`wl_key` STRING(MAX) NOT NULL, `shop` STRING(MAX), `number` INT64, `label` STRING(MAX), `big` STRING(MAX), `wl_seq` STRING(MAX), `wl_op` STRING(MAX), `wl_deleted` BOOL, `wl_missing` STRING(MAX), `wl_commit_ts` TIMESTAMP, `wl_made_0f` BOOL) PRIMARY KEY (`wl_key`)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from wrackline.consumers.contract.identifiers import target_name
-from wrackline.consumers.contract.plan import Applied, TableMode, plan_merge
+from wrackline.consumers.contract.plan import Applied, PlannedColumn, TableMode, plan_merge
 from wrackline.consumers.contract.sequences import FeedSequence
 from wrackline.consumers.staged.places import StagedLayout, StagedRelation
-from wrackline.consumers.staged.shape import StagedShape, first_shape
+from wrackline.consumers.staged.shape import StagedColumn, StagedShape, first_shape
 from wrackline.consumers.targets.spanner import texts
 from wrackline.consumers.targets.spanner.types import DIALECT, IDENTIFIERS, LIMITS, WIDENS, cell, physical
 from wrackline.schemas.tables.table import Column, KeyKind
@@ -31,6 +31,11 @@ TABLES = {
 }
 
 
+def of_digits(place: str, precision: int, scale: int) -> StagedColumn:
+    of = ColumnType(Kind.DECIMAL, "numeric", precision, scale)
+    return StagedColumn(PlannedColumn(9, "more", "more", of), place)
+
+
 def statements() -> str:
     """Every statement, each kind of table with its own."""
     storage = PLACE.table
@@ -39,6 +44,7 @@ def statements() -> str:
         texts.create_letters(StagedRelation(storage.schema, "wl_dead_letters")),
         texts.add_column(storage, "more", "STRING(MAX)"),
         texts.drop_column(storage, "more"),
+        texts.fill_column(storage, of_digits("more__2", 36, 12), of_digits("more", 20, 9)),
     ]
     for name, table in TABLES.items():
         mode = MODES.get(name, TableMode.UPSERT)
