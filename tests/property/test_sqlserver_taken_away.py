@@ -76,7 +76,7 @@ def gated(world: SqlServerWorld) -> None:
 
 @pytest.mark.parametrize("back", [MEMBER, Grant(owner=True)], ids=["member", "owner"])
 def test_a_role_that_is_taken_away_is_an_error_and_loses_no_row(make: Make, back: Grant) -> None:
-    """Without it the change table looks empty, and no error of the server says so."""
+    """T-Q04, DBZ-4346: without it the change table looks empty, and no error of the server says so."""
     world = make()
     gated(world)
     world.model.grant(USER, "shop0", MEMBER)

@@ -29,7 +29,7 @@ LATE_ROWS = define(
     "the change tables of {database} have {found} rows between {above} and {upto}, but had {read} when these"
     " commits were read: the copy may lack the others",
     hint="report it with the server's version: SELECT @@VERSION; to copy the tables again: wrackline offsets"
-    " reset <pipeline.toml>, and the next start reads all rows; or set snapshot.mode = when_needed",
+    ' reset <pipeline.toml>, and the next start reads all rows; or set snapshot.mode = "when_needed"',
 )
 
 REST_S: Final = 10.0  # between the read of a range and its count
