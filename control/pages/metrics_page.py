@@ -23,8 +23,9 @@ ports behind these.
 Each has the labels `server` (topic.prefix), `task` and `database`. Of a task with several databases,
 figures of all of them together have no `database`: `wrackline_commit_seconds`, and what the task itself
 recovered from in `wrackline_recoveries_total`. `wrackline_queue_bytes`, `wrackline_queue_most_bytes` and
-Debezium's four `Queue…` are the task's, and stand beside each of its databases: take one, not their sum. Only what Kafka has committed is counted, so what is read
-again after an error counts once. Counters begin at 0 with the process.
+Debezium's four `Queue…` are the task's, and stand beside each of its databases: take one, not their sum.
+Only what Kafka has committed is counted, so what is read again after an error counts once. Counters begin at
+0 with the process.
 The task asks the database for the figures of the log and the slot every 3 seconds, on a connection of their
 own; while the database does not answer, they are left out. MySQL and MariaDB have no slot. There,
 `wrackline_slot_safe_bytes` and `wrackline_slot_seconds_until_lost` say when the server's limits of size and
