@@ -47,10 +47,10 @@ def _of_writer(
             for code, condition, says in _faults(image, column, can):
                 fault = F.struct(F.lit(code).alias("code"), F.lit(says).alias("reason"))
                 unfit = F.coalesce(unfit, F.when(condition, fault))
-    for size in _sizes(plan, writer, sides, can):
+    for condition in _long_rows(plan, writer, sides, can):
         says = Limit(most_row_bytes=can.row_bytes).words(LimitBreach.ROW)
         fault = F.struct(F.lit(ROW_REFUSED.code).alias("code"), F.lit(f"the row is {says}").alias("reason"))
-        unfit = F.coalesce(unfit, F.when(size > can.row_bytes, fault))
+        unfit = F.coalesce(unfit, F.when(condition, fault))
     letters = found.select("partition", "offset", unfit.alias("unfit"), "key", "value")
     letters = letters.where(F.col("unfit").isNotNull())
     return letters.select("partition", "offset", "unfit.code", "unfit.reason", "key", "value")
@@ -78,21 +78,22 @@ def _faults(image: Column, column: PlannedColumn, can: Capabilities) -> Iterator
             yield VALUE_REFUSED.code, condition, says
 
 
-def _sizes(
+def _long_rows(
     plan: MergePlan, writer: WriterSchema, sides: tuple[str, ...], can: Capabilities
 ) -> Iterator[Column]:
-    """Return how long a record's rows are, where they can be too long."""
+    """Return the conditions of rows that are too long, where a row can be."""
     limits = {column.identity: can.limits.get(column.type.kind) for column in plan.columns}
     long = {identity: one.most_bytes for identity, one in limits.items() if one and one.most_bytes}
     if can.row_bytes is None or sum(long.values()) <= can.row_bytes:
         return
     for side in sides:
         row = F.col("e").getField(side)
-        yield bytes_of_row(
+        texts = (
             plain_value(try_cast(row.getField(writer.fields[one.identity]), one.type), one.type)
             for one in plan.columns
             if one.identity in long and one.identity in writer.fields
         )
+        yield bytes_of_row(texts) > can.row_bytes
 
 
 def _contains(value: Column, of: ColumnType, character: str) -> Column:

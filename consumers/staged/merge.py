@@ -12,11 +12,11 @@ Rows are found by a hash of their key, which is never null and has one form.  Th
 and days stand beside it, with the batch's range, because that is what a service skips by.  Pure.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from wrackline.consumers.contract.limits import Limit
+from wrackline.consumers.contract.limits import Limit, LimitBreach
 from wrackline.consumers.contract.plan import (
     ROW,
     Deletes,
@@ -25,6 +25,7 @@ from wrackline.consumers.contract.plan import (
     PlannedColumn,
     TableMode,
 )
+from wrackline.consumers.contract.target import CHARACTER_REFUSED, ROW_REFUSED, VALUE_REFUSED
 from wrackline.consumers.staged.dialect import (
     Primitive,
     StagedDialect,
@@ -34,6 +35,7 @@ from wrackline.consumers.staged.dialect import (
     make_list,
 )
 from wrackline.consumers.staged.shape import StagedShape
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.tables.types import Kind
 
 _OF_TWO_FORMS = frozenset({Kind.FLOAT32, Kind.FLOAT64})  # -0.0 and 0.0 are one key, and two values
@@ -75,6 +77,19 @@ def staged_columns(plan: MergePlan, dialect: StagedDialect | None = None) -> tup
     if plan.mode is TableMode.HISTORY:
         found_by.append(StageColumn("e", Primitive.TEXT))
     return (*found_by, *values, *marks, *late)
+
+
+def breach_error(
+    name: str, breach: LimitBreach, plan: MergePlan, columns: Sequence[StageColumn], place: str
+) -> WracklineError:
+    """Say which column of a stage holds what the service can't, and in which way."""
+    if breach is LimitBreach.CHARACTER:
+        return CHARACTER_REFUSED(place=place)
+    limit = next((one.limit for one in columns if one.name == name), None) or Limit()
+    if breach is LimitBreach.ROW:
+        return ROW_REFUSED(place=place, why=limit.words(breach))
+    column = plan.columns[int(name.removeprefix("c"))]
+    return VALUE_REFUSED(place=place, column=repr(column.source), why=limit.words(breach))
 
 
 @dataclass(frozen=True, slots=True)

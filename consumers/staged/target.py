@@ -19,13 +19,10 @@ from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
 from wrackline.consumers.contract.direct import DirectChanges
-from wrackline.consumers.contract.limits import Limit, LimitBreach, find_breach
+from wrackline.consumers.contract.limits import find_breach
 from wrackline.consumers.contract.modes import MADE_OTHERWISE, OTHER_MODE
 from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
 from wrackline.consumers.contract.target import (
-    CHARACTER_REFUSED,
-    ROW_REFUSED,
-    VALUE_REFUSED,
     Alteration,
     Capabilities,
     MergeStyle,
@@ -34,7 +31,7 @@ from wrackline.consumers.contract.target import (
 )
 from wrackline.consumers.newest.plain_columns import plan_of_changes
 from wrackline.consumers.staged.letters import StagedLetters
-from wrackline.consumers.staged.merge import StageColumn, StagedMerge, staged_columns
+from wrackline.consumers.staged.merge import StageColumn, StagedMerge, breach_error, staged_columns
 from wrackline.consumers.staged.places import StagedLayout, StagedPlace, new_mark
 from wrackline.consumers.staged.service import (
     UPKEEP_MS,
@@ -259,15 +256,8 @@ class StagedTarget(Generic[Frame]):
             found = find_breach(str(exc))
             if found is None:
                 raise
-            name, breach = found
         place = self._dialect.path(self._layout.place(plan.table.id).view)
-        if breach is LimitBreach.CHARACTER:
-            raise CHARACTER_REFUSED(place=place)
-        limit = next((one.limit for one in columns if one.name == name), None) or Limit()
-        if breach is LimitBreach.ROW:
-            raise ROW_REFUSED(place=place, why=limit.words(breach))
-        column = plan.columns[int(name.removeprefix("c"))]
-        raise VALUE_REFUSED(place=place, column=repr(column.source), why=limit.words(breach))
+        raise breach_error(*found, plan, columns, place)
 
     def apply(self, staged: StagedBatch, plan: MergePlan) -> None:
         """Merge rows and offsets in one transaction (INV-5, INV-7)."""

@@ -92,7 +92,7 @@ class ModelCarrier:
             texts = [value for column in columns if isinstance(value := row.get(column.name), str | bytes)]
             size = sum(len(one.encode() if isinstance(one, str) else one) for one in texts)
             for column in columns:
-                most = column.limit and column.limit.most_row_bytes
+                most = None if column.limit is None else column.limit.most_row_bytes
                 if most is not None and size > most:
                     raise ValueError(breach_text(column.name, LimitBreach.ROW))
             rows.append([row.get(column.name) for column in columns])

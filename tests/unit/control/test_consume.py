@@ -91,8 +91,8 @@ def test_a_target_whose_upkeep_is_dear_is_tended_each_day(tmp_path: Path) -> Non
     lake, warehouse = FakeTargetWorld().target, DuckWorld(tmp_path).target
 
     def hours(**given: str) -> list[float]:
-        values = checked({**GOOD, **given}).values
-        return [upkeep_interval(cast("SparkTarget", one), values) / 3600 for one in (lake, warehouse)]
+        found = values(**given)
+        return [upkeep_interval(cast("SparkTarget", one), found) / 3600 for one in (lake, warehouse)]
 
     assert hours() == [1, 24]
     assert hours(**{"consume.upkeep.interval.ms": "7200000"}) == [2, 2]
