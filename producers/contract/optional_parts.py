@@ -71,8 +71,8 @@ class LogSurvey(Protocol):
     """A source of several logs, one of whose answers is about all of them; it may be left out."""
 
     @property
-    def surveys(self) -> bool:
-        """Whether that is so now; else each log is asked about by itself."""
+    def survey_s(self) -> float | None:
+        """Seconds from one such question to the next; None: now each log is asked about by itself."""
         ...
 
     def log_ends(self) -> Mapping[SourcePartition, Mark]:

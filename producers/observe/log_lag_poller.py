@@ -1,6 +1,7 @@
 """Looks at each log from outside, on a connection of its own, in threads of its own: none waits for another.
 
-every second        a moment, and then the log's end: published_through.py says why in this order
+every second        a moment, and then the log's end: published_through.py says why in this order; less often
+                    where one question is about all logs, and the source says so
 every third time    how far behind it is, and how long it is kept
 half a minute       after an answer that only an operator can change, such as a refused password, because many
                     log-ins with one lock the account on some servers
@@ -10,8 +11,9 @@ a second would cost more than to read them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from threading import Event, Thread
 from typing import Final, Protocol
 
@@ -54,14 +56,17 @@ def poll_logs(
 ) -> Iterator[None]:
     """Look until the block is left; what a source does not offer is skipped."""
     stopping, looks = Event(), _LogLooks(source, watcher, now_ms)
-    partitions: Sequence[Subject] = source.partitions()
+    partitions = source.partitions()
     crew = Crew(looks.look, "log watch")
 
     def run() -> None:
-        while True:
-            one_answer = len(partitions) > 1 and isinstance(source, LogSurvey) and source.surveys
-            for subject in (_ALL,) if one_answer else partitions:
-                crew.begin(subject)
+        for turn in count():
+            survey_s = source.survey_s if len(partitions) > 1 and isinstance(source, LogSurvey) else None
+            if survey_s is None:
+                for partition in partitions:
+                    crew.begin(partition)
+            elif turn % max(1, round(survey_s / EVERY)) == 0:
+                crew.begin(_ALL)
             if stopping.wait(every):
                 return
 

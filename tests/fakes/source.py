@@ -253,8 +253,8 @@ class FakeSource:
         return FenceMark("end", self._databases[partition].end)
 
     @property
-    def surveys(self) -> bool:
-        return True
+    def survey_s(self) -> float:
+        return 1.0
 
     def log_ends(self) -> Mapping[SourcePartition, Mark]:
         return {partition: self.log_end(partition) for partition in self._databases}

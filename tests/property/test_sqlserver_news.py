@@ -312,7 +312,7 @@ def test_the_ends_of_logs_do_without_a_database_that_nobody_lets_us_enter(make: 
             world.model.grant(USER, partition.database, Grant(owner=True))
     assert isinstance(world.source, LogSurvey)
     assert [world.source.log_ends().keys() for _ in range(2)] == [set(up)] * 2
-    assert world.source.surveys
+    assert world.source.survey_s is not None
 
 
 def test_the_connection_that_asks_where_logs_end_stays_in_none_of_the_databases(

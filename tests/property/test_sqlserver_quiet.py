@@ -292,11 +292,11 @@ def test_a_survey_that_is_refused_is_tried_again_after_a_long_while(
     assert isinstance(survey, LogSurvey)
     monkeypatch.setattr("wrackline.producers.sources.sqlserver.source.REFUSED_S", 0.2)
     world.model.plan("SET LOCK_TIMEOUT 500", ServerError(916, "The server principal can't enter."))
-    seen = [survey.surveys]
+    seen = [survey.survey_s]
     with pytest.raises(OperatorNeeded):
         survey.log_ends()
-    seen.append(survey.surveys)
+    seen.append(survey.survey_s)
     threading.Event().wait(0.3)
-    seen.append(survey.surveys)
-    assert seen == [True, False, True]
+    seen.append(survey.survey_s)
+    assert seen == [5.0, None, 5.0]
     assert survey.log_ends().keys() == set(world.source.partitions())

@@ -133,9 +133,9 @@ class PgDatabases:
         return self._of(partition).log_end(partition)
 
     @property
-    def surveys(self) -> bool:
-        """Whether one answer is about all logs."""
-        return True
+    def survey_s(self) -> float:
+        """Seconds between two questions about all logs: one database answers for all."""
+        return 1.0
 
     def log_ends(self) -> Mapping[SourcePartition, PgFence]:
         """Mark the end of what is written: the server has one log for all of its databases."""

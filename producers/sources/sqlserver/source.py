@@ -51,6 +51,7 @@ SAME_TOPICS = define(
 )
 _TASK_BYTES: Final = 64 << 20  # that were read ahead, of all databases of a task
 _DATABASE_BYTES: Final = 8 << 20
+_SURVEY_S: Final = 5.0
 
 
 class SqlServerSource:
@@ -146,9 +147,12 @@ class SqlServerSource:
         return self._of(partition).log_end()
 
     @property
-    def surveys(self) -> bool:
-        """Whether one connection may enter all databases, as far as we know."""
-        return self._clock() >= self._surveys_from
+    def survey_s(self) -> float | None:
+        """Seconds between two questions about all logs; None: one connection may not enter all databases.
+
+        Each database is entered for it and its log written to, and a capture job reads a log no more often.
+        """
+        return _SURVEY_S if self._clock() >= self._surveys_from else None
 
     def log_ends(self) -> Mapping[SourcePartition, SqlServerFence]:
         """Mark the end of each log, in one round trip."""

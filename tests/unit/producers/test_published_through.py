@@ -114,9 +114,10 @@ class Ends:
 class Surveyed:
     """A source of two logs, one answer of which is about both; its server is away at first."""
 
+    survey_s = 1.0
+
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.surveys = True
 
     def partitions(self) -> list[SourcePartition]:
         return [SourcePartition("server", name) for name in "ab"]
@@ -158,6 +159,25 @@ def test_what_one_answer_says_of_all_logs_is_asked_for_once() -> None:
     assert source.asked[:6] == ["ends", "states", "ends", "ends", "ends", "states"]
     assert seen.ends[:6] == [("a", 0), ("b", 0), ("a", 2), ("b", 2), ("a", 3), ("b", 3)]
     assert seen.states[:4] == [("a", None), ("b", None), ("a", "a"), ("b", "b")]
+
+
+class SeldomSurveyed(Surveyed):
+    """A source of which each log pays for the question about all."""
+
+    looks = 0
+
+    @property
+    def survey_s(self) -> float:  # type: ignore[override]
+        self.looks += 1
+        return 5.0
+
+
+def test_a_source_says_how_seldom_it_is_asked_about_all_its_logs() -> None:
+    source, seen = SeldomSurveyed(), Everything()
+    with poll_logs(source, seen, lambda: source.looks, every=0.001):  # type: ignore[arg-type]
+        while source.asked.count("ends") < 3:
+            pass
+    assert source.looks >= 11, "at the first look, the sixth and the eleventh"
 
 
 def test_the_moment_is_taken_before_the_end_is_asked_for_and_an_error_ends_nothing() -> None:
