@@ -113,10 +113,10 @@ def change_postgres(at: Address, changes: int) -> None:
             session.execute(orders.update(first, last))
 
 
-def fill_mysql(at: Address, rows: int) -> None:
-    """Put the rows there; not into the log, which nobody reads before a snapshot."""
+def fill_mysql(at: Address, rows: int, *, logged: bool = False) -> None:
+    """Put the rows there; into the log only where it is read, which nobody does before a snapshot."""
     with closing(mysql_session(at)) as session:
-        session.query("set session sql_log_bin = 0")
+        session.query(f"set session sql_log_bin = {int(logged)}")
         for first, last in orders.spans(rows):
             session.query(orders.mysql_insert(first, last))
 

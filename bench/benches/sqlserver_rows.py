@@ -1,5 +1,14 @@
 """SQL Server's rows to a client, over loopback, of one recorded answer: our token reader against drivers.
 
+What a reader is, by its figure of `orders`:
+
+    orders_cpu_us   wire bytes -> rows in place (drivers: tuples)      at most a tenth of python-tds's
+    packed_cpu_us   wire bytes -> packed rows, as the log keeps them   at most 1.3 times MySQL's
+    events_cpu_us   the log -> Avro events: pages, their merge, and the decoder, over the stand-in
+
+MySQL's and MariaDB's reader makes events of wire bytes in one step, because rows are packed in a binlog; so
+its figure stands for both.  It reads the same rows, written in commits of as many rows.
+
 `orders` has nine columns, `documents` a text of 8 KB.  Each contender reads the same bytes to the last row,
 which a process of its own sends.  Ours leaves the rows in place, as a decoder takes them; `as tuples` makes
 an object of each cell, as drivers do; `recv` reads the bytes and looks at none, so nobody can be faster.
@@ -15,18 +24,24 @@ from contextlib import contextmanager, redirect_stderr
 from io import StringIO
 from typing import Any
 
+from bench import stage
 from bench.peers import tds_replay
 from bench.peers.tds_replay import DATABASE, DOCUMENTS, ORDERS, PASSWORD, USER, WIDER
 from bench.plain_build import prefer_source
 from bench.runner import Contender, Size
 from bench.score import Outcome
+from wrackline.control.local.stack.stack import Stack
+from wrackline.producers.contract.steps import Saved
 
 METRICS = {ORDERS: ("orders_per_s", "orders_cpu_us"), DOCUMENTS: ("documents_per_s", "documents_cpu_us")}
+PACKED, EVENTS = "packed_cpu_us", "events_cpu_us"
 UNITS = {
     "orders_per_s": "rows/s",
     "orders_cpu_us": "µs of CPU a row",
     "documents_per_s": "rows/s",
     "documents_cpu_us": "µs of CPU a row",
+    PACKED: "µs of CPU a row",
+    EVENTS: "µs of CPU a row",
 }
 FULL = Size(400_000, 5)
 QUICK = Size(40_000, 2)
@@ -42,9 +57,14 @@ Opened = tuple[Read, Callable[[], None]]
 @contextmanager
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     """Start the server once; each contender connects to it."""
+    from bench.ours import sqlserver_alone  # noqa: PLC0415 - it imports our reader, which `_plain` must not
+
     command = [sys.executable, "-m", "bench.peers.tds_replay", str(rows)]
     drivers = {"python-tds": "pytds", "pymssql": "pymssql", "mssql-python": "mssql_python"}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+    with (
+        stage.servers() as stack,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server,
+    ):
         if server.stdin is None or server.stdout is None:
             raise ValueError("the server has no pipes")
         try:
@@ -54,15 +74,59 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
                 if lack:
                     print(f"{name}: {lack}", file=sys.stderr)
             found = [name for name, lack in lacks.items() if lack is None]
+            start = sqlserver_alone.log_end(port)
+            server.stdin.write("write\n")
+            server.stdin.flush()
+            server.stdout.readline()
             yield [
-                Contender("wrackline", _timed, ("_ours", port, rows, _SLOW), ours=True),
+                Contender("wrackline", _whole, (port, rows, start), ours=True),
                 Contender("wrackline, as tuples", _timed, ("_tuples", port, rows, 1)),
                 Contender("wrackline-plain", _plain, (port, rows)),
                 *(Contender(name, _timed, (f"_{drivers[name]}", port, rows, 1)) for name in found),
                 Contender("recv", _timed, ("_recv", port, rows, _SLOW)),
+                *_binlog_readers(stack, rows),
             ]
         finally:
             server.stdin.close()
+
+
+def _binlog_readers(stack: Stack, rows: int) -> Iterator[Contender]:
+    """Write the same rows into binlogs; each is read from where they begin."""
+    from bench.ours import mysql, mysql_alone  # noqa: PLC0415 - as above
+
+    for kind, at in stage.binlog_servers(stack):
+        source = mysql.Source(kind, at, "127.0.0.1:1", "http://127.0.0.1:1")
+        begun = mysql.log_end(at)
+        stage.fill_mysql(at, rows, logged=True)
+        yield Contender(f"{kind}'s reader", mysql_alone.event_cost, ((PACKED, EVENTS), source, begun, rows))
+
+
+def _whole(port: int, rows: int, start: Saved) -> Outcome:
+    """Measure our reader three times: to rows in place, to packed rows, and from a log to events."""
+    from bench.ours import sqlserver_alone  # noqa: PLC0415 - as above
+
+    values = dict(_timed("_ours", port, rows, _SLOW).values)
+    values |= sqlserver_alone.event_cost(EVENTS, port, start, min(rows, tds_replay.MOST_LOGGED))
+    return Outcome(values | {PACKED: _packed(port, rows)})
+
+
+def _packed(port: int, rows: int) -> float:
+    """Return the CPU for a row that is taken from the wire and packed."""
+    from wrackline.producers.sources.sqlserver.rows.packed_row import RowPacker  # noqa: PLC0415 - after `prefer_source`
+
+    session, packer = _session(port), RowPacker()
+
+    def read() -> int:
+        return sum(len(packer.pack(batch)) for batch in session.stream(ORDERS, _AT_ONCE))
+
+    read()  # to warm both sides up
+    spent = time.process_time()
+    count = sum(read() for _ in range(_SLOW))
+    cost = (time.process_time() - spent) * 1e6 / count
+    session.close()
+    if count != _SLOW * rows:
+        raise ValueError("not all rows were packed")
+    return cost
 
 
 def _plain(port: int, rows: int) -> Outcome:

@@ -7,7 +7,7 @@ Beside the bare producer, they show the limit of any pipeline made of the two.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from threading import Event
 
@@ -17,7 +17,7 @@ from bench.score import Outcome
 from bench.stage import mysql_session
 from bench.workloads.orders import TABLE
 from wrackline.producers.contract.row_chunks import ChunkRequest
-from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
+from wrackline.producers.contract.source_plugin import LogStream, Surroundings, WriterIds
 from wrackline.producers.contract.steps import Rows, Saved
 from wrackline.producers.sources.mysql.chunks import chunk_sql
 from wrackline.producers.sources.mysql.chunks.read_session import set_up_session
@@ -42,15 +42,34 @@ def decode(metric: str, source: Source, start: Saved, changes: int) -> Outcome:
     reading = _opened(source)
     [partition] = reading.partitions()
     polled = reading.stream(partition, reading.tables(partition), start)
-    seen, began = 0, time.perf_counter()
+    began = time.perf_counter()
     with collect_rarely(), metered() as meter:
-        while seen < changes:
-            batch = polled.poll(time.monotonic() + 1)
-            if batch is not None:
-                seen += sum(len(step.rows) for step in batch.steps if isinstance(step, Rows))
+        take_rows(polled, changes)
         seconds = time.perf_counter() - began
     reading.close()
     return Outcome({metric: changes / seconds}, meter.cost)
+
+
+def event_cost(metrics: Sequence[str], source: Source, start: Saved, changes: int) -> Outcome:
+    """Do the same, and return the CPU of this process per change under each of these names."""
+    reading = _opened(source)
+    [partition] = reading.partitions()
+    polled = reading.stream(partition, reading.tables(partition), start)
+    spent = time.process_time()
+    with collect_rarely():
+        take_rows(polled, changes)
+    cost = (time.process_time() - spent) * 1e6 / changes
+    reading.close()
+    return Outcome(dict.fromkeys(metrics, cost))
+
+
+def take_rows(stream: LogStream, rows: int) -> None:
+    """Poll until so many rows were handed out."""
+    seen = 0
+    while seen < rows:
+        batch = stream.poll(time.monotonic() + 1)
+        if batch is not None:
+            seen += sum(len(step.rows) for step in batch.steps if isinstance(step, Rows))
 
 
 def codec(metric: str, source: Source, rows: int) -> Outcome:

@@ -1,6 +1,7 @@
 """A server that replays recorded answers: any driver logs in, and a statement gets the bytes recorded for it.
 
-    python -m bench.peers.tds_replay ROWS        prints its port; ends with its input
+    python -m bench.peers.tds_replay ROWS        prints its port; a line of its input lets it write the same
+                                                 rows into a captured table, as a log; ends with its input
 
 The stand-in for SQL Server answers all but the two statements of the bench.  Their rows are made once, from
 the workload `orders`; a block of a thousand is repeated, because no reader's speed depends on the values.
@@ -12,10 +13,11 @@ from functools import cache
 from importlib.util import find_spec
 from socket import socket
 
-from bench.workloads.orders import orders
+from bench.workloads.orders import orders, spans
 from wrackline.control.local.sqlserver_standin.front.connection import ClientConnection
 from wrackline.control.local.sqlserver_standin.front.listener import SqlServerStandin
 from wrackline.control.local.sqlserver_standin.front.transport import Transport
+from wrackline.control.local.sqlserver_standin.model.database import ModelDatabase
 from wrackline.control.local.sqlserver_standin.model.server import ModelServer
 from wrackline.control.local.sqlserver_standin.tsql.session import SqlSession
 from wrackline.control.local.sqlserver_standin.wire import tokens
@@ -24,6 +26,8 @@ from wrackline.control.local.sqlserver_standin.wire.packets import ClientMessage
 from wrackline.control.local.sqlserver_standin.wire.sql_types import sql_type
 
 USER, PASSWORD, DATABASE = "bench", "a-password", "master"
+CAPTURED, TABLE = "shop", r"dbo\.orders"
+MOST_LOGGED = 40_000  # rows that are written as a log: the stand-in is Python
 ORDERS, DOCUMENTS = "SELECT * FROM recorded_orders", "SELECT * FROM recorded_documents"
 WIDER = 20  # of the rows of 8 KB there are so many times fewer
 
@@ -111,9 +115,28 @@ def _main(rows: int) -> None:
     _Replay.rows = rows
     model = ModelServer()
     model.create_login(USER, PASSWORD, administrator=True)
+    database = model.create_database(CAPTURED)
+    declared = {name: of if of.endswith("not null") else f"{of} null" for name, of in _ORDERS.items()}
+    database.create_table("dbo.orders", declared, ("id",))
+    database.enable_cdc()
+    database.enable_table("dbo.orders")
+    database.scan()
     with _ReplayServer(model) as server:
         print(server.port, flush=True)
-        sys.stdin.read()
+        for _ in sys.stdin:
+            _log(database, min(rows, MOST_LOGGED))
+            print("written", flush=True)
+
+
+def _log(database: ModelDatabase, rows: int) -> None:
+    """Write orders in commits of a thousand rows."""
+    for first, last in spans(rows):
+        with database.transaction() as one:
+            one.insert(
+                "dbo.orders", *(dict(zip(_ORDERS, order, strict=True)) for order in orders(first, last))
+            )
+    while database.scan():
+        pass
 
 
 if __name__ == "__main__":

@@ -4,7 +4,14 @@ from collections.abc import Iterable
 
 from wrackline.consumers.observe import metric_names as consumers
 from wrackline.control.pages.errors_page import cell
-from wrackline.producers.observe.task_metric_names import ALIASES, METRICS, SCANNED, SNAPSHOT_ALIASES, Alias
+from wrackline.producers.observe.task_metric_names import (
+    ALIASES,
+    METRICS,
+    QUEUE_ALIASES,
+    SCANNED,
+    SNAPSHOT_ALIASES,
+    Alias,
+)
 from wrackline.schemas.language.exposition import Metric
 
 HEAD = """# Metrics
@@ -21,9 +28,10 @@ the ports from `metrics.port` on, in turn, without `consume.metrics.port`: with 
 ports behind these.
 
 Each has the labels `server` (topic.prefix), `task` and `database`. Of a task with several databases,
-figures of all of them together have no `database`: `wrackline_commit_seconds`, and what the task itself
-recovered from in `wrackline_recoveries_total`. `wrackline_queue_bytes`, `wrackline_queue_most_bytes` and
-Debezium's four `Queue…` are the task's, and stand beside each of its databases: take one, not their sum.
+figures of all of them together are served once and have no `database`: `wrackline_commit_seconds`,
+`wrackline_queue_bytes`, `wrackline_queue_most_bytes`, `wrackline_task_databases`, `wrackline_task_connected`,
+Debezium's four of the queue (`QueueTotalCapacity` and the three below it), and what the task itself recovered
+from in `wrackline_recoveries_total`.
 Only what Kafka has committed is counted, so what is read again after an error counts once. Counters begin at
 0 with the process.
 The task asks the database for the figures of the log and the slot every 3 seconds, on a connection of their
@@ -73,7 +81,7 @@ def page() -> str:
             OURS,
             *_table(METRICS),
             THEIRS,
-            *_lines(ALIASES),
+            *_lines((*ALIASES, *QUEUE_ALIASES)),
             OF_SNAPSHOTS,
             *_lines((*SNAPSHOT_ALIASES, SCANNED)),
             OF_CONSUMERS,

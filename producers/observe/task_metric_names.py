@@ -82,6 +82,8 @@ LAG_BYTES = Metric(
 )
 QUEUE = Metric("wrackline_queue_bytes", _G, "Bytes that were read and are not yet in a Kafka transaction.")
 QUEUE_MOST = Metric("wrackline_queue_most_bytes", _G, "The queue's size at which reading pauses.")
+DATABASES = Metric("wrackline_task_databases", _G, "How many databases the task has.")
+CONNECTED = Metric("wrackline_task_connected", _G, "How many of them have their log read and published.")
 POSITION = Metric(
     "wrackline_position_bytes",
     _G,
@@ -127,6 +129,8 @@ METRICS = (
     LAG_BYTES,
     QUEUE,
     QUEUE_MOST,
+    DATABASES,
+    CONNECTED,
     POSITION,
     RETAINED,
     SPARE,
@@ -149,6 +153,10 @@ ALIASES = (
     Alias("TotalNumberOfDeleteEventsSeen", "Events that are deletes."),
     Alias("NumberOfErroneousEvents", "Tables and rows that were set aside."),
     Alias("NumberOfCommittedTransactions", "As wrackline_transactions_total."),
+)
+
+# of the task, once, however many databases it has
+QUEUE_ALIASES = (
     Alias("QueueTotalCapacity", "As wrackline_queue_most_bytes, because the queue is limited by bytes."),
     Alias("QueueRemainingCapacity", "The free part of the queue, in bytes."),
     Alias("MaxQueueSizeInBytes", "As wrackline_queue_most_bytes."),

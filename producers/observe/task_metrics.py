@@ -228,14 +228,19 @@ class TaskMeasures:
         with self._lock:
             ours: dict[Metric, list[Sample]] = {metric: [] for metric in names.METRICS}
             theirs: dict[names.Alias, list[Sample]] = {
-                alias: [] for alias in (*names.ALIASES, *names.SNAPSHOT_ALIASES, names.SCANNED)
+                alias: []
+                for alias in (
+                    *names.ALIASES,
+                    *names.QUEUE_ALIASES,
+                    *names.SNAPSHOT_ALIASES,
+                    names.SCANNED,
+                )
             }
             for partition, figures in self._figures.items():
                 labels = self._labels(partition)
                 for metric, more, value in self._ours(figures):
                     ours[metric].append(Sample({**labels, **more}, value))
-                jmx = {"plugin": self._plugin, "name": partition.server, "task": str(self._task)}
-                jmx |= {"database": partition.database, "context": "streaming"}
+                jmx = self._beans(partition)
                 for alias, value in zip(names.ALIASES, self._theirs(figures), strict=True):
                     theirs[alias].append(Sample(jmx, value))
                 jmx = {**jmx, "context": "snapshot"}
@@ -244,11 +249,7 @@ class TaskMeasures:
                 for (table, operation), times in figures.events.items():
                     if operation == "r":
                         theirs[names.SCANNED].append(Sample({**jmx, "table": _topic_names(table)}, times))
-            ours[names.COMMITS] = self._commits.samples(self._labels(None))
-            ours[names.RECOVERIES] += [
-                Sample({**self._labels(None), "code": code}, times)
-                for code, times in self._recoveries.items()
-            ]
+            self._add_task(ours, theirs)
         for metric, samples in ours.items():
             yield Family(metric.name, metric.type.value, metric.meaning, samples)
         for alias, samples in theirs.items():
@@ -260,6 +261,30 @@ class TaskMeasures:
         servers = dict.fromkeys(partition.server for partition in of_all)
         labels = {"server": ",".join(servers), "task": str(self._task)}
         return labels | ({"database": of_all[0].database} if len(of_all) == 1 else {})
+
+    def _beans(self, partition: SourcePartition | None) -> dict[str, str]:
+        """Return Debezium's labels of the same figures."""
+        labels = self._labels(partition)
+        found = {"plugin": self._plugin, "name": labels.pop("server"), **labels}
+        return found | {"context": "streaming"}
+
+    def _add_task(self, ours: dict[Metric, list[Sample]], theirs: dict[names.Alias, list[Sample]]) -> None:
+        """Add what all databases of the task share: once, so that a sum over series is right."""
+        labels, queued = self._labels(None), self._queued()
+        connected = sum(one.is_read for one in self._figures.values()) if self.running else 0
+        ours[names.QUEUE].append(Sample(labels, queued))
+        ours[names.QUEUE_MOST].append(Sample(labels, self._most_queued))
+        ours[names.DATABASES].append(Sample(labels, len(self._figures)))
+        ours[names.CONNECTED].append(Sample(labels, connected))
+        ours[names.COMMITS] = self._commits.samples(labels)
+        ours[names.RECOVERIES] += [
+            Sample({**labels, "code": code}, times) for code, times in self._recoveries.items()
+        ]
+        free = max(0, self._most_queued - queued)
+        for alias, value in zip(
+            names.QUEUE_ALIASES, (self._most_queued, free, self._most_queued, queued), strict=True
+        ):
+            theirs[alias].append(Sample(self._beans(None), value))
 
     def _ours(self, figures: PartitionFigures) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
         none: Mapping[str, str] = {}
@@ -276,8 +301,6 @@ class TaskMeasures:
         yield from figures.tables.ours()
         yield names.BYTES, none, figures.bytes
         yield names.TRANSACTIONS, none, figures.transactions
-        yield names.QUEUE, none, self._queued()
-        yield names.QUEUE_MOST, none, self._most_queued
         if figures.lag_ms is not None:
             yield names.LAG_MS, none, figures.lag_ms
         if figures.last_ms is not None:
@@ -308,7 +331,6 @@ class TaskMeasures:
         by_operation: Counter[str] = Counter()
         for (_, operation), times in figures.events.items():
             by_operation[operation] += times
-        queued = self._queued()
         yield self.running and figures.is_read
         yield _UNKNOWN if figures.lag_ms is None else figures.lag_ms
         yield _UNKNOWN if figures.last_ms is None else max(0, self._now_ms() - figures.last_ms)
@@ -318,10 +340,6 @@ class TaskMeasures:
         yield by_operation["d"]
         yield figures.faults.total()
         yield figures.transactions
-        yield self._most_queued
-        yield max(0, self._most_queued - queued)
-        yield self._most_queued
-        yield queued
 
 
 def _topic_names(table: TableId) -> str:

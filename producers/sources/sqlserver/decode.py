@@ -8,7 +8,7 @@ of columns: so the same event has the same seq after any restart.  News of table
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from wrackline.producers.contract.steps import (
     Batch,
@@ -22,7 +22,7 @@ from wrackline.producers.contract.steps import (
 )
 from wrackline.producers.kit.step_log import StepLog
 from wrackline.producers.sources.sqlserver.follow.instance_tracker import InstanceTracker
-from wrackline.producers.sources.sqlserver.log.change_rows import RowKey, RowPlace, place_of, row_key
+from wrackline.producers.sources.sqlserver.log.change_rows import RowKey, place_of, row_key, seqval_of
 from wrackline.producers.sources.sqlserver.log.lsn import lsn_text
 from wrackline.producers.sources.sqlserver.log.page_merger import Change, CommitPart, LoggedCommit
 from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition
@@ -39,8 +39,6 @@ from wrackline.schemas.events.frame import Frame
 from wrackline.schemas.tables.seq import log_prefix
 from wrackline.schemas.tables.table import TableId
 
-_NOWHERE: Final = RowPlace(None, b"", 0, 0)
-
 
 @dataclass(slots=True)
 class OpenCommit:
@@ -51,7 +49,7 @@ class OpenCommit:
     skip: int = 0  # so many were published before
     behind: RowKey = b""  # the last of those
     announced: bool = False
-    last: RowPlace = _NOWHERE  # of the change that came last
+    last: RowKey = b""  # of the change that came last
     serial: int = 0  # of that change among the rows with its seqval
     total: int = 0  # events that have come, as its END counts them
     frames: dict[TableId, Frame] = field(default_factory=dict)
@@ -68,10 +66,9 @@ class OpenCommit:
 
     def take(self, key: RowKey, op: str) -> None:
         """Count a change: of an update there are two rows."""
-        place = place_of(key)
-        before = self.serial if place.seqval == self.last.seqval else 0
+        before = self.serial if seqval_of(key) == seqval_of(self.last) else 0
         self.serial = before + (2 if op == "u" else 1)
-        self.last = place
+        self.last = key
         self.done += 1
         if key > self.behind and self.done <= self.skip:  # a table that was read before is not read any more
             self.done = self.skip + 1
@@ -87,7 +84,7 @@ class OpenCommit:
                 transaction=self.name if labels.counted else None,
                 skipped=labels.skipped,
             )
-        made.spot, made.row, made.total = row_spot(self.last.seqval), self.serial, self.total
+        made.spot, made.row, made.total = row_spot(seqval_of(self.last)), self.serial, self.total
         return made
 
 
@@ -97,7 +94,7 @@ class PlaceInside(NamedTuple):
     base: SqlServerPosition  # with what all positions have in common
     commit: LoggedCommit
     done: int
-    last: RowPlace
+    last: RowKey
     serial: int
 
     @property
@@ -105,7 +102,8 @@ class PlaceInside(NamedTuple):
         """The position."""
         base, commit, done, last, serial = self
         transaction = commit.transaction
-        return replace(base, lsn=commit.lsn, done=done, cut=last, serial=serial, transaction=transaction)
+        cut = place_of(last)
+        return replace(base, lsn=commit.lsn, done=done, cut=cut, serial=serial, transaction=transaction)
 
 
 class SqlServerDecoder:
@@ -198,7 +196,7 @@ class SqlServerDecoder:
         if start.cut is not None and start.lsn == part.commit.lsn:
             opened.skip, opened.behind = start.done, row_key(start.lsn, start.cut)
             if part.first:
-                opened.last, opened.serial = start.cut, start.serial
+                opened.last, opened.serial = opened.behind, start.serial
             self._announce(opened)  # only its end may be left to publish
         return opened
 

@@ -93,7 +93,8 @@ _PIPELINE = (
         "tasks.max",
         SettingKind.INT,
         "The largest number of tasks that a worker reads the databases of database.names with, each a process"
-        " of its own. A pipeline of one database has one task.",
+        " of its own. A pipeline of one database has one task, and so has one of MySQL or MariaDB, where a"
+        " server has one log.",
         "1",
         MEDIUM,
         "Pipeline",

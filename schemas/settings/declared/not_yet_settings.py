@@ -12,7 +12,8 @@ _TAKE_OUT = "remove the line"
 NOT_YET = (
     NotYet(
         "tasks.max",
-        "a pipeline of one database has one task",
+        "without database.names one log is read, by one task: that of one database, or in MySQL and MariaDB"
+        " that of the whole server",
         _TAKE_OUT,
         done=("1",),
         unless="database.names",

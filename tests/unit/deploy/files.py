@@ -59,7 +59,12 @@ def exported() -> Mapping[str, frozenset[str]]:
     for base, metrics in ((_OF_TASKS, producers.METRICS), (frozenset({"server"}), consumers.METRICS)):
         for metric in metrics:
             found |= dict.fromkeys(_series(metric), base | frozenset(metric.labels) | OF_PROMETHEUS)
-    for alias in (*producers.ALIASES, *producers.SNAPSHOT_ALIASES, producers.SCANNED):
+    for alias in (
+        *producers.ALIASES,
+        *producers.QUEUE_ALIASES,
+        *producers.SNAPSHOT_ALIASES,
+        producers.SCANNED,
+    ):
         found[alias.name] = _OF_ALIASES | OF_PROMETHEUS
     found[producers.SCANNED.name] |= {"table"}
     return found

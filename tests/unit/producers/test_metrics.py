@@ -13,7 +13,13 @@ from wrackline.producers.contract.steps import Fault
 from wrackline.producers.cutting import table_fault
 from wrackline.producers.cutting.cutter import Publication, PublicationTally
 from wrackline.producers.observe.status_document import databases_document
-from wrackline.producers.observe.task_metric_names import ALIASES, METRICS, SCANNED, SNAPSHOT_ALIASES
+from wrackline.producers.observe.task_metric_names import (
+    ALIASES,
+    METRICS,
+    QUEUE_ALIASES,
+    SCANNED,
+    SNAPSHOT_ALIASES,
+)
 from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
@@ -210,7 +216,7 @@ def test_the_time_until_the_slot_is_lost_follows_the_rate_of_the_log(clock: Cloc
 def test_every_declared_metric_is_served_under_its_name_and_no_other(clock: Clock) -> None:
     measures = clock.measures()
     names = [family.name for family in measures.families()]
-    aliases = (*ALIASES, *SNAPSHOT_ALIASES, SCANNED)
+    aliases = (*ALIASES, *QUEUE_ALIASES, *SNAPSHOT_ALIASES, SCANNED)
     assert names == [metric.name for metric in METRICS] + [alias.name for alias in aliases]
     assert len(set(names)) == len(names)
 
@@ -287,3 +293,38 @@ def test_one_of_several_databases_that_is_down_is_not_connected_and_its_errors_a
     assert by_database("wrackline_running") == {"shop": 1, "crm": 0}
     assert by_database("wrackline_recoveries_total") == {"crm": 1}
     assert by_database("wrackline_commit_seconds_count") == {None: 1}
+
+
+def test_what_the_databases_of_a_task_share_is_served_once_so_that_sums_are_right() -> None:
+    databases = [SourcePartition("shop1", name) for name in ("shop", "crm", "old")]
+    measures = TaskMeasures(3, "sqlserver", databases, 1000, monotonic=lambda: 0.0, now_ms=lambda: 0)
+    measures.queue(lambda: 250)
+    shared = {
+        "wrackline_queue_bytes": 250,
+        "wrackline_queue_most_bytes": 1000,
+        "wrackline_task_databases": 3,
+        "wrackline_task_connected": 0,
+        "debezium_metrics_QueueTotalCapacity": 1000,
+        "debezium_metrics_QueueRemainingCapacity": 750,
+        "debezium_metrics_MaxQueueSizeInBytes": 1000,
+        "debezium_metrics_CurrentQueueSizeInBytes": 250,
+    }
+
+    def samples() -> dict[str, list[tuple[dict[str, str], float]]]:
+        return {
+            family.name: [(dict(sample.labels), float(sample.value)) for sample in family.samples]
+            for family in measures.families()
+            if family.name in shared
+        }
+
+    ours = {"server": "shop1", "task": "3"}
+    theirs = {"plugin": "sql_server", "name": "shop1", "task": "3", "context": "streaming"}
+    assert samples() == {
+        name: [(ours if name.startswith("wrackline") else theirs, value)] for name, value in shared.items()
+    }
+    measures.health(Health.RUNNING, None)
+    for database, health in zip(databases, (Health.RUNNING, Health.RUNNING, Health.RECOVERING), strict=True):
+        measures.database(database, health, None)
+    assert samples()["wrackline_task_connected"] == [(ours, 2)]
+    measures.health(Health.RECOVERING, None)
+    assert samples()["wrackline_task_connected"] == [(ours, 0)], "the task itself is down"

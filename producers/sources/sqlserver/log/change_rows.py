@@ -31,7 +31,11 @@ class RowPlace(NamedTuple):
 
 def row_key(lsn: Lsn, place: RowPlace) -> RowKey:
     """Write a place as bytes."""
-    command, seqval, table, operation = place
+    return key_of(lsn, *place)
+
+
+def key_of(lsn: Lsn, command: int | None, seqval: bytes, table: int, operation: int) -> RowKey:
+    """Write a place's parts as bytes: each row of the log needs its key, and only few a `RowPlace`."""
     if len(lsn) != SIZE or len(seqval) != SIZE:
         raise ValueError("an LSN has ten bytes")
     number = 0 if command is None else command + 1
@@ -53,10 +57,15 @@ def place_of(key: RowKey) -> RowPlace:
     number = int.from_bytes(key[SIZE:_COMMAND_END], "big")
     return RowPlace(
         number - 1 if number else None,
-        key[_COMMAND_END:_SEQVAL_END],
+        seqval_of(key),
         int.from_bytes(key[_SEQVAL_END:_TABLE_END], "big"),
         key[-1],
     )
+
+
+def seqval_of(key: RowKey) -> bytes:
+    """Return the LSN of a row itself."""
+    return key[_COMMAND_END:_SEQVAL_END]
 
 
 def table_of(key: RowKey) -> int:

@@ -25,7 +25,7 @@ from wrackline.producers.sources.sqlserver.discover.types import WireType
 from wrackline.producers.sources.sqlserver.follow.capture_instances import enable_sql
 from wrackline.producers.sources.sqlserver.follow.handover import CLEANED_AWAY
 from wrackline.producers.sources.sqlserver.log import page_sql
-from wrackline.producers.sources.sqlserver.log.change_rows import ChangeRow, RowPlace, place_of, row_key
+from wrackline.producers.sources.sqlserver.log.change_rows import ChangeRow, key_of, place_of
 from wrackline.producers.sources.sqlserver.log.lsn import Lsn
 from wrackline.producers.sources.sqlserver.log.page_merger import (
     LEAST_ROWS,
@@ -359,10 +359,15 @@ class RoundReader:
     def _change_rows(self, table: int, batch: TdsBatch) -> Iterator[ChangeRow]:
         """Take the rows of a page: their places, and what is packed of their own columns."""
         for row, image in enumerate(self._packer.pack(batch, _OWN)):
-            lsn, command, seqval, operation, mask = (batch.cell(row, column) for column in range(_OWN))
-            number = None if command is None else int.from_bytes(command, "little", signed=True)
-            place = RowPlace(number, seqval or b"", table, int.from_bytes(operation or b"", "little"))
-            yield row_key(lsn or b"", place), mask or b"", image
+            command, operation = batch.cell(row, 1), batch.cell(row, 3)
+            key = key_of(
+                batch.cell(row, 0) or b"",
+                None if command is None else int.from_bytes(command, "little", signed=True),
+                batch.cell(row, 2) or b"",
+                table,
+                int.from_bytes(operation or b"", "little"),
+            )
+            yield key, batch.cell(row, 4) or b"", image
 
     def _pass(self, part: CommitPart) -> None:
         """Note that a part is returned."""
