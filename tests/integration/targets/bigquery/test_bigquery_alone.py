@@ -31,7 +31,7 @@ from wrackline.testing.targets.target_suite import (
 
 MOMENTS = [
     datetime(1, 1, 1, tzinfo=UTC),
-    datetime(2255, 1, 1, 23, 59, 59, 999_999, tzinfo=UTC),  # the emulator counts in floats of 53 bits
+    datetime(2255, 1, 1, 23, 59, 59, 999_999, tzinfo=UTC),  # EMULATORS.md: bq-moments
     datetime(1969, 12, 31, 23, 59, 59, 1, tzinfo=UTC),
 ]
 KINDS: dict[str, tuple[ColumnType, list[object]]] = {
@@ -107,7 +107,10 @@ def test_of_two_scripts_at_once_one_wins(world: BigQueryWorld) -> None:
 
 
 def test_a_batch_whose_answer_was_lost_is_merged_once(world: BigQueryWorld) -> None:
-    """The client sends the script again under its name, and BigQuery says that there is such a job."""
+    """The client sends the script again under its name, and BigQuery says that there is such a job.
+
+    The emulator takes an id twice.  EMULATORS.md: bq-jobs
+    """
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     plan = replace(plan_for(world, 2), since=world.target.applied(TABLE.id))
     staged = world.target.stage(world.frame([change("u", A, 2, "y")], plan), plan)
@@ -219,7 +222,7 @@ def test_what_is_gone_is_known_as_gone(world: BigQueryWorld) -> None:
 
 @pytest.mark.full
 def test_a_check_finds_nothing_in_the_way(world: BigQueryWorld) -> None:
-    """The emulator keeps nobody from anything; a batch each second has its price."""
+    """The emulator keeps nobody from anything; each second has its price.  EMULATORS.md: bq-rights."""
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     found = [one.id for one in world.target.check([TABLE.id])]
     assert found == ["bigquery.not_authorized", "bigquery.pace"]

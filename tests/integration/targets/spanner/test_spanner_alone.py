@@ -57,7 +57,7 @@ def mutations(transaction: Transaction) -> int:
 
 
 def test_no_commit_of_a_large_batch_is_too_large(parted: SpannerWorld) -> None:
-    """nodejs-spanner#116: an insert of too many mutations hung.  The emulator takes any number."""
+    """nodejs-spanner#116: an insert of too many mutations hung.  EMULATORS.md: sp-counts."""
     put(parted, plan_for(parted, 1), change("c", B, 1, "there"))
     seen: list[int] = []
     parted.watch.meets = lambda transaction: seen.append(mutations(transaction))
