@@ -92,6 +92,13 @@ class SpannerSession:
         found = self.ask(_MADE, schema=relation.schema, name=relation.name)
         return None if not found else str(found[0][0] or _OTHER)
 
+    def granted(self, rights: Sequence[str]) -> frozenset[str]:
+        """Return which of these rights in the database the account has."""
+        answer = self.client.database_admin_api.test_iam_permissions(
+            resource=self.database.name, permissions=rights, timeout=CALL_S
+        )
+        return frozenset(answer.permissions)
+
     def close(self) -> None:
         """End the connection; the client's own way to close waits for a thread that sleeps for minutes."""
         self.database.spanner_api.transport.close()
