@@ -1,13 +1,18 @@
 """What is Spanner's alone: batches in parts, transactions that are aborted, limits of a commit, its names."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
 from google.api_core.exceptions import Aborted, InvalidArgument
 from google.cloud.spanner_v1.client import Client
+from google.cloud.spanner_v1.services.spanner import SpannerClient
+from google.cloud.spanner_v1.services.spanner.transports.grpc import SpannerGrpcTransport
 from google.cloud.spanner_v1.transaction import Transaction
 
 from tests.fakes.spanner_world import AFTER, BEFORE, SpannerWorld
@@ -151,6 +156,43 @@ def test_a_storm_of_aborts_ends_the_batch_and_harms_nothing(client: Client, tmp_
     assert (labels(world), world.target.applied(TABLE.id).offsets) == ({A: "x"}, {HERE: 1})
     put(world, plan_for(world, 2), change("u", A, 2, "y"))
     assert labels(world) == {A: "y"}
+
+
+@dataclass
+class CalledMethods(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):
+    """Writes down each call of a connection."""
+
+    names: list[str] = field(default_factory=list)
+
+    def _pass_on(self, go_on: Callable[..., Any], details: grpc.ClientCallDetails, request: object) -> Any:
+        self.names.append(details.method.rpartition("/")[2])
+        return go_on(details, request)
+
+    intercept_unary_unary = intercept_unary_stream = _pass_on
+
+
+def called(world: SpannerWorld, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Write down each call of the world's database from now on."""
+    calls = CalledMethods()
+    channel = grpc.intercept_channel(grpc.insecure_channel(world.database._instance.emulator_host), calls)
+    api = SpannerClient(transport=SpannerGrpcTransport(channel=channel))
+    monkeypatch.setattr(world.database, "_spanner_api", api)
+    return calls.names
+
+
+def test_a_batch_is_three_calls_and_without_news_none(
+    world: SpannerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    calls = called(world, monkeypatch)
+    put(world, plan_for(world, 2), change("u", A, 2, "y"), change("c", B, 2, "z"))
+    assert calls == ["StreamingRead", "StreamingRead", "Commit"], "the number, the rows, all of it"
+    calls.clear()
+    plan = plan_for(world, 2)
+    world.target.ensure_table(plan)
+    put(world, plan)
+    assert (world.target.applied(TABLE.id), world.target.held(TABLE.id) is None) == (plan.upto, False)
+    assert calls == []
 
 
 def test_of_two_consumers_one_is_first(world: SpannerWorld) -> None:
