@@ -16,8 +16,8 @@ NAME = "projects/shop/instances/small/databases/orders"
 class AnsweringSession(SpannerSession):
     """A session whose database has the right dialect, and nothing in it."""
 
-    def ask(self, text: str, **values: str) -> list[tuple[Any, ...]]:
-        del text, values
+    def ask(self, text: str, *, within_s: float = 1.0, **values: str) -> list[tuple[Any, ...]]:
+        del text, within_s, values
         return [("GOOGLE_STANDARD_SQL",)]
 
 
