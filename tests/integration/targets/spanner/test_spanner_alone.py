@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import grpc
+import grpc  # type: ignore[import-untyped]
 import pytest
 from google.api_core.exceptions import Aborted, InvalidArgument
 from google.cloud.spanner_v1.client import Client
@@ -159,7 +159,7 @@ def test_a_storm_of_aborts_ends_the_batch_and_harms_nothing(client: Client, tmp_
 
 
 @dataclass
-class CalledMethods(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):
+class CalledMethods(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):  # type: ignore[misc]
     """Writes down each call of a connection."""
 
     names: list[str] = field(default_factory=list)
