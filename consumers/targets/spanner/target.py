@@ -12,6 +12,7 @@ nothing when they come again.  Safe for many threads.
 """
 
 import threading
+from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -71,6 +72,7 @@ from wrackline.consumers.targets.spanner.types import (
     LIMITS,
     legal,
     physical,
+    quoted,
     shows_places,
     span_places,
 )
@@ -269,6 +271,17 @@ class SpannerTarget(Generic[Frame]):
             text = f"SELECT COUNT(*) FROM {view} AS v"  # noqa: S608 - the name is quoted
             ((rows,),) = self._session.ask(text, within_s=SCAN_S)
         return int(rows)
+
+    def read(self, table: TableId) -> Sequence[Sequence[object]]:
+        """Read the view; the client shows bytes as base64."""
+        with self._guard(table, "a look at its rows"):
+            state = self._state(table)
+            if state is None:
+                return ()
+            names = ", ".join(f"v.{quoted(one.column.target)}" for one in state.shape.columns)
+            view = path(self._layout.place(table).view)
+            rows = self._session.ask(f"SELECT {names} FROM {view} AS v")  # noqa: S608 - the names are quoted
+        return [[b64decode(one) if isinstance(one, bytes) else one for one in row] for row in rows]
 
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Look at the database and the tables."""

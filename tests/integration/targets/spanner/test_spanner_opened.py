@@ -86,7 +86,7 @@ def test_the_probe_merges_ten_rows_twice_and_leaves_no_table(emulator: int, clie
     command = [sys.executable, "-c", PROBE, str(emulator)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == {"rows": 10, "columns": 3}
+    assert json.loads(done.stdout.splitlines()[-1]) == {"rows": 10, "columns": 10}
     session = SpannerSession(client, database, 1.0)
     left = session.ask("SELECT t.table_name FROM information_schema.tables AS t WHERE t.table_schema != ''")
     assert [name for (name,) in left if "trial" in name] == []
