@@ -231,6 +231,15 @@ class Counting(Protocol):
         ...
 
 
+@runtime_checkable
+class Reading(Protocol):
+    """A target that can read a small table as a reader does; it may be left out."""
+
+    def read(self, table: TableId) -> Sequence[Sequence[object]]:
+        """Return its rows, each with the columns of `held` in their order, as the driver has their values."""
+        ...
+
+
 SparkTarget: TypeAlias = "Target[DataFrame, Any]"
 
 

@@ -1,10 +1,14 @@
 """Upkeep beside the batches: one table at a time, on a thread of its own, so that no batch waits for it.
 
 In: which tables got a batch.  Out: upkeep of each such table, no sooner than an interval after its last,
-and its outcome.  It is right because a target's upkeep changes nothing that a reader sees and gives
+and its outcome.  When the last one was is not kept beyond the process: it counts as if it had been at any
+moment of the interval before the first batch, taken by chance.  So a table is tended once in an interval on
+the average, also by consumers that never run for as long, and seldom by one that restarts in a loop.
+It is right because a target's upkeep changes nothing that a reader sees and gives
 way to a batch that commits meanwhile: what fails is reported, and left for the next time.
 """
 
+import random
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,17 +41,25 @@ class UpkeepOutcome:
 class UpkeepWorker:
     """Tends the tables of one pipeline; called only on the driver's thread."""
 
-    def __init__(self, upkeep: Upkeep, interval: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take the seconds between two upkeeps of a table; 0: there are none."""
-        self._upkeep, self._interval, self._clock = upkeep, interval, clock
-        self._since: dict[str, float] = {}  # the last upkeep, or the first batch
+    def __init__(
+        self,
+        upkeep: Upkeep,
+        interval: float,
+        clock: Callable[[], float] = time.monotonic,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """Take the seconds between two upkeeps of a table; 0: there are none.  A chance is below 1."""
+        self._upkeep, self._interval, self._clock, self._chance = upkeep, interval, clock, chance
+        self._since: dict[str, float] = {}  # the last upkeep, or when it may have been
         self._under_way: dict[Future[UpkeepOutcome], str] = {}
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="upkeep")
 
     def merged(self, topic: str) -> None:
         """A table got a batch: tend it if it is time."""
         now = self._clock()
-        since = self._since.setdefault(topic, now)
+        since = self._since.get(topic)
+        if since is None:
+            since = self._since[topic] = now - self._interval * self._chance()
         if not self._interval or now - since < self._interval or self.is_under_way(topic):
             return
         self._since[topic] = now

@@ -21,6 +21,7 @@ from functools import partial
 from typing import Generic
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import TimestampType
 
 from wrackline.consumers.contract.plan import SET_BACK, Applied, Deletes, MergePlan, PlannedColumn, TableMode
 from wrackline.consumers.contract.target import Alteration, Capabilities, MergeStyle, UpkeepResult
@@ -150,6 +151,18 @@ class LakeTarget(Generic[P]):
         """Count them."""
         rows = self.rows(table_id)
         return 0 if rows is None else rows.count()
+
+    def read(self, table_id: TableId) -> Sequence[Sequence[object]]:
+        """Read them; a moment with a zone is microseconds, because Spark would show it in its own zone."""
+        rows, held = self.rows(table_id), self.held(table_id)
+        if rows is None or held is None:
+            return ()
+        names = [f"`{one.target.replace('`', '``')}`" for one in held]
+        zoned = [isinstance(rows.schema[one.target].dataType, TimestampType) for one in held]
+        cells = [
+            f"unix_micros({name})" if is_zoned else name for name, is_zoned in zip(names, zoned, strict=True)
+        ]
+        return rows.selectExpr(*cells).collect()
 
     def close(self) -> None:
         """Nothing is held open: the Spark session is its owner's."""

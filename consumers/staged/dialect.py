@@ -84,6 +84,7 @@ class StagedDialect:
     # a part of a text between separators, by its number from 1
     part: Callable[[str, str, int], str] = lambda text, by, at: f"SPLIT_PART({text}, {by}, {at})"
     nul: str = "CHR(0)"  # the character of code 0
+    shown: Callable[[str, ColumnType], str] = lambda value, _: value  # as a driver can read it
 
     def path(self, relation: StagedRelation) -> str:
         """Name a table or a view."""

@@ -58,7 +58,7 @@ from wrackline.consumers.staged.state import (
 )
 from wrackline.consumers.staged.upkeep import forget_stages, upkeep
 from wrackline.consumers.staged.versions import StagedVersions
-from wrackline.consumers.staged.view import create_view
+from wrackline.consumers.staged.view import create_view, read_view
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.tables.evolution import ChangeType, Widening
@@ -312,11 +312,14 @@ class StagedTarget(Generic[Frame]):
     def count(self, table: TableId) -> int:
         """Count them in the view."""
         with self._session(table, "a count of its rows") as session:
-            if self._state(session, table) is None:
-                return 0
-            view = self._dialect.path(self._layout.place(table).view)
-            ((rows,),) = session.rows(f"SELECT COUNT(*) FROM {view}")  # noqa: S608 - the name is quoted
-        return int(rows)
+            state, view = self._state(session, table), self._dialect.path(self._layout.place(table).view)
+            return 0 if state is None else int(session.rows(f"SELECT COUNT(*) FROM {view}")[0][0])  # noqa: S608 - the name is quoted
+
+    def read(self, table: TableId) -> Sequence[Sequence[object]]:
+        """Read the view."""
+        with self._session(table, "a look at its rows") as session:
+            state, view = self._state(session, table), self._dialect.path(self._layout.place(table).view)
+            return () if state is None else session.rows(read_view(view, state.shape, self._dialect))
 
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Let the service look at itself and the tables."""

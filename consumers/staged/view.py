@@ -30,6 +30,12 @@ def settle(table: str, shape: StagedShape, dialect: StagedDialect, before_ms: in
     return f"DELETE FROM {table} WHERE {key} IN ({pairs(table, shape, dialect, before_ms)})"  # noqa: S608 - names are quoted, here and below
 
 
+def read_view(view: str, shape: StagedShape, dialect: StagedDialect) -> str:
+    """Ask for all rows, with the columns of the source as a driver can have them."""
+    names = (dialect.shown(dialect.quoted(one.column.target), one.column.type) for one in shape.columns)
+    return f"SELECT {', '.join(names)} FROM {view}"  # noqa: S608 - names are quoted
+
+
 def pairs(table: str, shape: StagedShape, dialect: StagedDialect, before_ms: int) -> str:
     """Ask for the rows of such pairs."""
     key, deleted = dialect.quoted(shape.key_place), dialect.quoted(shape.ours.deleted)

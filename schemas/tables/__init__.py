@@ -8,5 +8,6 @@ In: nothing; these are values and pure functions that every part uses.  Out: fro
     evolution.py           the changes between two shapes of a table
     type_compatibility.py  whether a new type keeps every value of the old one
     seq.py                 the text that orders a table's events
+    plain_cells.py         a driver's values in a plain form, so that those of two can be compared
     infinity.py            how PostgreSQL's infinite dates and times are stored
 """

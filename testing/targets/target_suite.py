@@ -461,6 +461,7 @@ class ShapePromises:
         assert {key: row["extra"] for key, row in world.visible(TABLE.id).items()} == {A: None, B: "e"}
 
     def test_a_renamed_column_keeps_its_values(self, world: TargetWorld) -> None:
+        """airbyte#12089: with columns that were changed, the rows that were there went."""
         if not world.target.can.renames:
             pytest.skip("this target can't rename")
         put(world, plan_for(world, 1), change("c", A, 1, "x", "kept"), partial("c", B, 2, "y"))
@@ -472,6 +473,7 @@ class ShapePromises:
         assert world.stored(TABLE.id)[B].missing == {"label"}
 
     def test_a_column_that_comes_again_is_another(self, world: TargetWorld) -> None:
+        """posthog#98692: a column that was dropped ended the copy of its table."""
         if not world.target.can.drops:
             pytest.skip("this target can't drop")
         put(world, plan_for(world, 1), change("c", A, 1, "x", "gone"))

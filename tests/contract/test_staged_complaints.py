@@ -106,7 +106,7 @@ def test_a_key_with_a_null_is_found_by_an_equality(world: DuckWorld) -> None:
 
 
 def test_a_decimal_gets_more_digits_on_both_sides(world: DuckWorld) -> None:
-    """dbt-core#6107: the scale of a column can't change, so its table was to be read again."""
+    """dbt-core#6107, airbyte#27590: a type can't change in its place, so its table was to be read again."""
     price = Column("price", 5, ColumnType(Kind.DECIMAL, "numeric(12,2)", 12, 2))
     narrow = replace(TABLE, columns=(*COLUMNS, price))
     values = {"shop": "a", "number": 1, "label": "x", "big": None, "price": Decimal("9999999999.99")}

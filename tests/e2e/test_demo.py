@@ -129,7 +129,7 @@ def test_the_demo_ends_well_and_its_worker_was_killed(
 def test_a_copy_in_an_emulator_is_exact_and_ends_with_it(
     folder: Path, target: str, title: str, emulator: str
 ) -> None:
-    if target == "spanner" and find_emulator() is None:
+    if target == "spanner" and find_emulator() is None:  # EMULATORS.md: sp-apart
         pytest.skip("Google's emulator is not here: gcloud components install cloud-spanner-emulator")
     with demo(folder, "--target", target, "--seconds", "6") as process:
         said, _ = process.communicate(timeout=900)

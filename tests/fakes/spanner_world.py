@@ -1,7 +1,6 @@
 """The target suite's world over Google's emulator of Spanner, which is reached by Google's own client.
 
-The emulator has one read-write transaction at a time: a second one ends the first, which begins again.  It
-knows neither `SQL SECURITY DEFINER` nor rights, and does not count mutations and bytes as Spanner does.
+What it does otherwise than Spanner is told in EMULATORS.md: sp-one, sp-rights, sp-definer, sp-counts.
 """
 
 import itertools
@@ -72,6 +71,10 @@ class WatchedSession(SpannerSession):
             self._reach(AFTER)
         watch.passes = max(0, watch.passes - 1)
         return done
+
+    def granted(self, rights: Sequence[str]) -> frozenset[str]:
+        """Answer in the emulator's place, which has no rights.  EMULATORS.md: sp-rights."""
+        return frozenset(rights)
 
     def _reach(self, point: str) -> None:
         if self.watch.point == point:

@@ -262,6 +262,15 @@ class PgTarget(Generic[Frame]):
             ((rows,),) = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(place.view))
         return int(rows)
 
+    def read(self, table: TableId) -> Sequence[Sequence[object]]:
+        """Read the view."""
+        names = [sql.Identifier(one.target) for one in self.held(table) or ()]
+        if not names:
+            return ()
+        query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(names), self._layout.place(table).view)
+        with self._session(table, "a look at its rows") as connection:
+            return connection.execute(query).fetchall()
+
     def set_aside(self, table: TableId, suffix: str) -> str | None:
         """Rename view, table and the key's index, and forget them, in one transaction."""
         with self._session(table, "the renaming") as connection:

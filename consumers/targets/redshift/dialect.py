@@ -68,6 +68,7 @@ DIALECT: Final = StagedDialect(
     converted=types.converted,
     image=types.image,
     moment=types.moment,
+    shown=types.shown,
     transactional_ddl=True,
     unheld="\0",
     limits=LIMITS,

@@ -126,3 +126,8 @@ def _digits(of: ColumnType) -> int | None:
 def _is_text(of: ColumnType) -> bool:
     too_fine = of.kind is Kind.DECIMAL and (of.scale or 0) > _MOST_SCALE
     return of.kind not in _PHYSICAL or too_fine
+
+
+def shown(value: str, of: ColumnType) -> str:
+    """Show bytes as hexadecimal: the driver takes them for a text in UTF-8."""
+    return f"FROM_VARBYTE({value}, 'hex')" if of.kind in (Kind.BYTES, Kind.BITS) else value

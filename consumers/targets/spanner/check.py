@@ -7,10 +7,8 @@ changed.  Batches have no price of their own there: the instance's capacity is p
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from google.api_core.exceptions import MethodNotImplemented
-
 from wrackline.consumers.staged.places import StagedPlace
-from wrackline.consumers.targets.spanner.session import CALL_S, SpannerSession, is_ours
+from wrackline.consumers.targets.spanner.session import SpannerSession, is_ours
 from wrackline.consumers.targets.spanner.texts import path
 from wrackline.schemas.language.findings import Finding, Severity, rule
 
@@ -57,7 +55,7 @@ def find_problems(session: SpannerSession, places: Sequence[tuple[StagedPlace, b
     """Look at the database, and at places, each with whether it has a table of ours."""
     _, _, _, instance, _, database = session.database.name.split("/")
     names = {"database": database, "instance": instance}
-    missing = sorted(set(RIGHTS) - _granted(session))
+    missing = sorted(set(RIGHTS) - session.granted(RIGHTS))
     if missing:
         yield NO_RIGHT(**names, missing=", ".join(missing))
     ((dialect,),) = session.ask(_DIALECT) or (("GOOGLE_STANDARD_SQL",),)
@@ -70,14 +68,3 @@ def find_problems(session: SpannerSession, places: Sequence[tuple[StagedPlace, b
             made = session.made(relation)
             if made is not None and not is_ours(made):
                 yield NAME_TAKEN(place=path(relation))
-
-
-def _granted(session: SpannerSession) -> set[str]:
-    """Return the rights that the account has; an emulator has none to give."""
-    try:
-        answer = session.client.database_admin_api.test_iam_permissions(
-            resource=session.database.name, permissions=RIGHTS, timeout=CALL_S
-        )
-    except MethodNotImplemented:
-        return set(RIGHTS)
-    return set(answer.permissions)

@@ -25,7 +25,7 @@ class ChunkLimits:
     mutations: int = MOST_MUTATIONS * 9 // 10
     bytes: int = MOST_BYTES // 2  # cells without their frames
     deletes: int = MOST_MUTATIONS // 20  # of rows that a truncate has voided, beside the rows of a chunk
-    voids: int = MOST_MUTATIONS // 4  # the same, of a commit without rows
+    voids: int = MOST_MUTATIONS // 4  # keys that a truncate of a history ends, looked for at once
 
     def rows(self, mutations: int) -> int:
         """Return how many rows of so many mutations a commit takes."""

@@ -11,7 +11,7 @@ In: a chunk of rows, and the state before it.  Out: the state after it.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -26,8 +26,23 @@ from wrackline.consumers.staged.state import COLUMNS, StagedState, state_values
 from wrackline.consumers.staged.target import STATE_MOVED
 from wrackline.consumers.targets.spanner.chunks import ChunkLimits, fit
 from wrackline.consumers.targets.spanner.rows import ChangedRow, RowMerge
-from wrackline.consumers.targets.spanner.session import CALL_S, SpannerSession, full_name, parameters, rows_of
-from wrackline.consumers.targets.spanner.texts import PLACE, across, create_states, path, primary_key, voided
+from wrackline.consumers.targets.spanner.session import (
+    CALL_S,
+    SCAN_S,
+    SpannerSession,
+    full_name,
+    parameters,
+    rows_of,
+)
+from wrackline.consumers.targets.spanner.texts import (
+    PLACE,
+    across,
+    create_states,
+    delete_voided,
+    path,
+    primary_key,
+    voided,
+)
 from wrackline.consumers.targets.spanner.versions import VersionMerge
 
 _STATES: Final = "wl_state"
@@ -39,7 +54,7 @@ class SpannerChunk:
 
     merge: RowMerge | VersionMerge
     rows: Sequence[ChangedRow]
-    floor: str | None = None  # where a truncate has raised it: older rows go
+    void: frozenset[tuple[str, ...]] = frozenset()  # keys of rows that a truncate has voided: they go
 
 
 class SpannerCommits:
@@ -79,6 +94,19 @@ class SpannerCommits:
         """Keep nothing about a table."""
         self._session.together(lambda work: work.delete(full_name(self._states), _key(place)))
 
+    def void(self, place: StagedPlace, shape: StagedShape, floor: str) -> frozenset[tuple[str, ...]]:
+        """Find what is older than a floor, for the first chunk; what is more than it takes goes at once.
+
+        Nobody is kept from the table meanwhile.  The keys hold where the number does, and what is deleted is
+        void for everybody, also where this session is behind another one.
+        """
+        most = self._limits.deletes
+        found = self._session.ask(voided(place.table, shape, most + 1), within_s=SCAN_S, floor=floor)
+        if len(found) <= most:
+            return frozenset(found)
+        self._session.change(delete_voided(place.table, shape), floor=floor)
+        return frozenset()
+
     def merge(
         self, place: StagedPlace, state: StagedState, chunk: SpannerChunk, applied: Applied | None
     ) -> StagedState:
@@ -95,6 +123,7 @@ class SpannerCommits:
             else:
                 if is_done:
                     return state
+                chunk = replace(chunk, void=frozenset())  # its own rows may have their keys now
 
     def _merge(
         self,
@@ -108,24 +137,12 @@ class SpannerCommits:
     ) -> tuple[bool, StagedState]:
         """Do one transaction; False: the next one finds what is left to be done."""
         self._check_number(work, place, before, "the batch")
-        old = self._void(work, place, before, chunk.floor)
-        is_done = len(old) <= self._limits.deletes
-        if is_done and chunk.rows:
-            is_done = self._write_rows(work, place, before.shape, chunk, most, old)
+        if chunk.void:
+            work.delete(full_name(place.table), KeySet(keys=list(map(list, chunk.void))))
+        is_done = not chunk.rows or self._write_rows(work, place, before.shape, chunk, most)
         after = before.then(applied=applied if is_done else None)
         self._write(work, place=place, state=after)
         return is_done, after
-
-    def _void(
-        self, work: Transaction, place: StagedPlace, state: StagedState, floor: str | None
-    ) -> frozenset[tuple[str, ...]]:
-        """Delete rows that are older than the floor, as many as one commit takes; return their keys."""
-        if floor is None:
-            return frozenset()
-        found = _ask(work, voided(place.table, state.shape, self._limits.voids), floor=floor)
-        if found:
-            work.delete(full_name(place.table), KeySet(keys=list(map(list, found))))
-        return frozenset(found)
 
     def _write_rows(
         self,
@@ -134,7 +151,6 @@ class SpannerCommits:
         shape: StagedShape,
         chunk: SpannerChunk,
         most: int,
-        old: frozenset[tuple[str, ...]],
     ) -> bool:
         """Write what the rows change, as much as a commit takes; False: there is more."""
         merge, table, is_all = chunk.merge, full_name(place.table), True
@@ -145,7 +161,7 @@ class SpannerCommits:
             keys = merge.keys(chunk.rows)
         of_key = len(primary_key(shape))
         found = rows_of(work, place.table, merge.reads, keys)
-        stored = (row for row in found if row[:of_key] not in old)
+        stored = (row for row in found if row[:of_key] not in chunk.void)
         written, fits = fit(merge.writes(chunk.rows, stored), most, self._limits.bytes)
         by_columns: defaultdict[tuple[str, ...], list[tuple[Any, ...]]] = defaultdict(list)
         for row in written:

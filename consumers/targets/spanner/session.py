@@ -25,6 +25,7 @@ from wrackline.schemas.settings.settings_registry import Values
 T = TypeVar("T")
 
 CALL_S: Final = 60.0
+SCAN_S: Final = 1800.0  # a question that reads a whole table
 SCHEMA_S: Final = 1800.0  # a change of schema may wait behind others, and fills nothing here
 _SCOPES: Final = (
     "https://www.googleapis.com/auth/spanner.admin",
@@ -58,10 +59,10 @@ class SpannerSession:
         done: T = self.database.run_in_transaction(work, timeout_secs=self.patience_s)
         return done
 
-    def ask(self, text: str, **values: str) -> list[tuple[Any, ...]]:
-        """Ask outside a transaction; values are texts."""
+    def ask(self, text: str, *, within_s: float = CALL_S, **values: str) -> list[tuple[Any, ...]]:
+        """Ask outside a transaction, where nothing is locked; values are texts."""
         with self.database.snapshot() as snapshot:
-            return [tuple(row) for row in snapshot.execute_sql(text, timeout=CALL_S, **parameters(values))]
+            return [tuple(row) for row in snapshot.execute_sql(text, timeout=within_s, **parameters(values))]
 
     def read(
         self, table: StagedRelation, columns: Sequence[str], keys: KeySet, limit: int = 0
@@ -91,6 +92,13 @@ class SpannerSession:
         """Return what distinguishes a table of ours from a later one of its name; None: it is not there."""
         found = self.ask(_MADE, schema=relation.schema, name=relation.name)
         return None if not found else str(found[0][0] or _OTHER)
+
+    def granted(self, rights: Sequence[str]) -> frozenset[str]:
+        """Return which of these rights in the database the account has."""
+        answer = self.client.database_admin_api.test_iam_permissions(
+            resource=self.database.name, permissions=rights, timeout=CALL_S
+        )
+        return frozenset(answer.permissions)
 
     def close(self) -> None:
         """End the connection; the client's own way to close waits for a thread that sleeps for minutes."""

@@ -12,8 +12,9 @@ nothing when they come again.  Safe for many threads.
 """
 
 import threading
+from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from uuid import uuid4
@@ -44,6 +45,7 @@ from wrackline.consumers.staged.target import (
     REPLACED,
     SEQUENCE_OF_FIELDS,
     SHAPE_MOVED,
+    STATE_MOVED,
     TABLE_GONE,
     TRUST_S,
     TYPE_CHANGED,
@@ -55,7 +57,7 @@ from wrackline.consumers.targets.spanner.commits import SpannerChunk, SpannerCom
 from wrackline.consumers.targets.spanner.letters import SpannerLetters
 from wrackline.consumers.targets.spanner.refusals import SEQUENCE_REFUSED, spanner_error
 from wrackline.consumers.targets.spanner.rows import RowMerge, read_rows
-from wrackline.consumers.targets.spanner.session import SpannerSession, is_ours, open_session
+from wrackline.consumers.targets.spanner.session import SCAN_S, SpannerSession, is_ours, open_session
 from wrackline.consumers.targets.spanner.texts import (
     MADE,
     add_column,
@@ -70,11 +72,13 @@ from wrackline.consumers.targets.spanner.types import (
     LIMITS,
     legal,
     physical,
+    quoted,
     shows_places,
     span_places,
 )
 from wrackline.consumers.targets.spanner.upkeep import upkeep
 from wrackline.consumers.targets.spanner.versions import VersionMerge
+from wrackline.schemas.errors import Transient
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.evolution import ChangeType, Widening
@@ -209,15 +213,17 @@ class SpannerTarget(Generic[Frame]):
             if not {column.target for column in plan.columns} <= set(state.shape.places()):
                 raise SHAPE_MOVED(table=table)
             applied = state.applied.then(plan.upto)
-            floor = applied.floor if applied.floor != state.applied.floor else None
+            void = frozenset[tuple[str, ...]]()
+            if applied.floor is not None and applied.floor != state.applied.floor:
+                void = self._commits.void(place, state.shape, applied.floor)
             rules = VersionMerge if plan.mode is TableMode.HISTORY else RowMerge
             merge = rules(plan, state.shape)
             rows = read_rows(_staged_rows(staged.files), plan, applied.floor)
             for chunk, is_last in cut(rows, merge.mutations, self._limits):
                 if chunk or applied != state.applied:
-                    part = SpannerChunk(merge, chunk, floor)
+                    part = SpannerChunk(merge, chunk, void)
                     state = self._commits.merge(place, state, part, applied if is_last else None)
-                    floor = None
+                    void = frozenset()
             self._memory.put(table, state)
         self._forget_staged(table)
 
@@ -262,8 +268,20 @@ class SpannerTarget(Generic[Frame]):
             if self._state(table) is None:
                 return 0
             view = path(self._layout.place(table).view)
-            ((rows,),) = self._session.ask(f"SELECT COUNT(*) FROM {view} AS v")  # noqa: S608 - the name is quoted
+            text = f"SELECT COUNT(*) FROM {view} AS v"  # noqa: S608 - the name is quoted
+            ((rows,),) = self._session.ask(text, within_s=SCAN_S)
         return int(rows)
+
+    def read(self, table: TableId) -> Sequence[Sequence[object]]:
+        """Read the view; the client shows bytes as base64."""
+        with self._guard(table, "a look at its rows"):
+            state = self._state(table)
+            if state is None:
+                return ()
+            names = ", ".join(f"v.{quoted(one.column.target)}" for one in state.shape.columns)
+            view = path(self._layout.place(table).view)
+            rows = self._session.ask(f"SELECT {names} FROM {view} AS v")  # noqa: S608 - the names are quoted
+        return [[b64decode(one) if isinstance(one, bytes) else one for one in row] for row in rows]
 
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Look at the database and the tables."""
@@ -331,7 +349,20 @@ class SpannerTarget(Generic[Frame]):
         drops = [drop_column(place.table, name) for name in state.shape.leaving if name in there]
         self._session.reshape([create_view(place.view, place.table, state.shape, self._rights), *drops])
         after = state.then(shape=replace(state.shape, leaving=(), shown=True))
-        self._move(place, state, after, "a change of shape")
+        try:
+            self._move(place, state, after, "a change of shape")
+        except Transient as error:
+            if error.code == STATE_MOVED.code:
+                self._ask_for_view(state.source, place)
+            raise
+
+    def _ask_for_view(self, table: TableId, place: StagedPlace) -> None:
+        """Let the state say that its view is to be shown: ours may have replaced a newer one."""
+        while (state := self._read(table)) is not None and state.shape.shown:
+            with suppress(Transient):  # another session has moved it meanwhile
+                self._move(
+                    place, state, state.then(shape=replace(state.shape, shown=False)), "a change of shape"
+                )
 
     def _move(self, place: StagedPlace, before: StagedState, after: StagedState, doing: str) -> StagedState:
         self._commits.move(place, before, after, doing)

@@ -110,6 +110,11 @@ def voided(table: StagedRelation, shape: StagedShape, most: int) -> str:
     return f"SELECT {key} FROM {path(table)} AS t WHERE {seq} < @floor LIMIT {most}"  # noqa: S608
 
 
+def delete_voided(table: StagedRelation, shape: StagedShape) -> str:
+    """Delete the rows that are older than @floor."""
+    return f"DELETE FROM {path(table)} WHERE {quoted(legal(shape.ours.seq))} < @floor"  # noqa: S608
+
+
 def across(table: StagedRelation, shape: StagedShape, most: int) -> str:
     """Ask for keys that have a version which stood before @seq and behind it."""
     key = _of("t", legal(shape.key_place))
@@ -130,14 +135,14 @@ def incomplete(table: StagedRelation, shape: StagedShape) -> str:
     return f"SELECT COUNT(*) FROM {path(table)} AS t WHERE {_is_there(shape)} AND {missing} IS NOT NULL"  # noqa: S608
 
 
-def pairs(table: StagedRelation, shape: StagedShape) -> str:
-    """Ask for one row that came and one that went of each content that has both, all before @before."""
+def pairs(table: StagedRelation, shape: StagedShape, most: int) -> str:
+    """Ask for one row that came and one that went of contents that have both, all before @before."""
     key, deleted = _of("t", legal(shape.key_place)), _of("t", legal(shape.ours.deleted))
     came, went = f"MIN(IF({deleted}, NULL, {key}))", f"MIN(IF({deleted}, {key}, NULL))"
     return (
         f"SELECT {came}, {went} FROM {path(table)} AS t"  # noqa: S608
         f" WHERE {_of('t', legal(shape.ours.commit_ts))} < @before{_grouped(shape)}"
-        f" HAVING {came} IS NOT NULL AND {went} IS NOT NULL"
+        f" HAVING {came} IS NOT NULL AND {went} IS NOT NULL LIMIT {most}"
     )
 
 

@@ -14,12 +14,12 @@ from wrackline.consumers.contract.plan import TableMode
 from wrackline.consumers.contract.target import UpkeepRemoval, UpkeepResult
 from wrackline.consumers.staged.places import StagedPlace
 from wrackline.consumers.staged.shape import StagedShape
-from wrackline.consumers.targets.spanner.session import SpannerSession, full_name
+from wrackline.consumers.targets.spanner.session import SCAN_S, SpannerSession, full_name
 from wrackline.consumers.targets.spanner.texts import incomplete, old_tombstones, pairs
 from wrackline.consumers.targets.spanner.types import moment
 
-_ROUNDS: Final = 100  # of an upkeep: each takes one pair of each content, and looks at the whole table
-_PAIRS: Final = 10_000  # of one commit
+_ROUNDS: Final = 100  # of an upkeep: each looks at the whole table
+_PAIRS: Final = 10_000  # of one round, and of its commit
 
 
 def upkeep(
@@ -35,7 +35,7 @@ def upkeep(
         removed[UpkeepRemoval.TOMBSTONES] = session.change(
             old_tombstones(place.table, shape.ours), before=before
         )
-    ((waiting,),) = session.ask(incomplete(place.table, shape))
+    ((waiting,),) = session.ask(incomplete(place.table, shape), within_s=SCAN_S)
     return UpkeepResult(removed, int(waiting))
 
 
@@ -43,12 +43,11 @@ def _settle(session: SpannerSession, place: StagedPlace, shape: StagedShape, bef
     """Delete pairs of what came and went, both halves together; the rest is for the next upkeep."""
     settled = 0
     for _ in range(_ROUNDS):
-        found = session.ask(pairs(place.table, shape), before=before)
+        found = session.ask(pairs(place.table, shape, _PAIRS), within_s=SCAN_S, before=before)
         if not found:
             break
-        for start in range(0, len(found), _PAIRS):
-            keys = KeySet(keys=[[key] for pair in found[start : start + _PAIRS] for key in pair])
-            session.together(partial(_delete, table=full_name(place.table), keys=keys))
+        keys = KeySet(keys=[[key] for pair in found for key in pair])
+        session.together(partial(_delete, table=full_name(place.table), keys=keys))
         settled += len(found)
     return settled
 

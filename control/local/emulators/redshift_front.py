@@ -41,6 +41,7 @@ _COPY: Final = re.compile(
 _REWRITTEN: Final = (
     (r"\bDISTSTYLE KEY DISTKEY\([^)]*\)|\bBACKUP NO\b", ""),
     (r"VARBYTE\(\d+\)", "bytea"),
+    (r"FROM_VARBYTE\((\"[^\"]*\"), 'hex'\)", r"encode(\1, 'hex')"),
     (r"^SET (query_group|error_on_nondeterministic_update|enable_case_sensitive_identifier) ", "SET wl.x "),
 )
 _LONGEST: Final = 65_535  # bytes of a text

@@ -67,7 +67,8 @@ CONSUME = (
         SettingKind.LONG,
         "How often a table that gets batches is compacted, expired and vacuumed, in parallel with them; 0"
         " is never. If it is not set: each hour, and in BigQuery, Redshift, Snowflake and Spanner each day,"
-        " because there an upkeep reads whole tables.",
+        " because there an upkeep reads whole tables. A consumer that restarts more often does it once in"
+        " that time on the average.",
         None,
         Importance.MEDIUM,
         _MERGING,

@@ -16,6 +16,8 @@ CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT t.`sh
 
 SELECT t.`wl_key` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_seq` < @floor LIMIT 10
 
+DELETE FROM `wrackline`.`db_public__orders` WHERE `wl_seq` < @floor
+
 SELECT COUNT(*) FROM `wrackline`.`db_public__orders` AS t WHERE NOT t.`wl_deleted` AND t.`wl_missing` IS NOT NULL
 
 DELETE FROM `wrackline`.`db_public__orders` WHERE `wl_deleted` AND `wl_commit_ts` < @before
@@ -28,6 +30,8 @@ CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT t.`sh
 
 SELECT t.`wl_key` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_seq` < @floor LIMIT 10
 
+DELETE FROM `wrackline`.`db_public__orders` WHERE `wl_seq` < @floor
+
 SELECT COUNT(*) FROM `wrackline`.`db_public__orders` AS t WHERE NOT t.`wl_deleted` AND t.`wl_missing` IS NOT NULL
 
 DELETE FROM `wrackline`.`db_public__orders` WHERE `wl_deleted` AND `wl_commit_ts` < @before
@@ -39,6 +43,8 @@ CREATE TABLE IF NOT EXISTS `wrackline`.`db_public__orders` (`wl_key` STRING(MAX)
 CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT t.`shop` AS `shop`, t.`number` AS `number`, t.`label` AS `label`, t.`big` AS `big`, t.`wl_start` AS `wl_start_at`, t.`wl_end` AS `wl_end_at`, t.`wl_commit_ts` AS `wl_commit_ts` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_start` IS NOT NULL AND t.`wl_missing` IS NULL
 
 SELECT t.`wl_key`, t.`wl_row` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_seq` < @floor LIMIT 10
+
+DELETE FROM `wrackline`.`db_public__orders` WHERE `wl_seq` < @floor
 
 SELECT COUNT(*) FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_start` IS NOT NULL AND t.`wl_missing` IS NOT NULL
 
@@ -62,6 +68,8 @@ CREATE OR REPLACE VIEW `db_public`.`orders` SQL SECURITY DEFINER AS SELECT c.`sh
 
 SELECT t.`wl_key` FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_seq` < @floor LIMIT 10
 
+DELETE FROM `wrackline`.`db_public__orders` WHERE `wl_seq` < @floor
+
 SELECT COUNT(*) FROM `wrackline`.`db_public__orders` AS t WHERE NOT t.`wl_deleted` AND t.`wl_missing` IS NOT NULL
 
-SELECT MIN(IF(t.`wl_deleted`, NULL, t.`wl_key`)), MIN(IF(t.`wl_deleted`, t.`wl_key`, NULL)) FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_commit_ts` < @before GROUP BY t.`shop`, t.`number`, t.`label`, t.`big`, t.`weight`, IEEE_DIVIDE(1, t.`weight`) HAVING MIN(IF(t.`wl_deleted`, NULL, t.`wl_key`)) IS NOT NULL AND MIN(IF(t.`wl_deleted`, t.`wl_key`, NULL)) IS NOT NULL
+SELECT MIN(IF(t.`wl_deleted`, NULL, t.`wl_key`)), MIN(IF(t.`wl_deleted`, t.`wl_key`, NULL)) FROM `wrackline`.`db_public__orders` AS t WHERE t.`wl_commit_ts` < @before GROUP BY t.`shop`, t.`number`, t.`label`, t.`big`, t.`weight`, IEEE_DIVIDE(1, t.`weight`) HAVING MIN(IF(t.`wl_deleted`, NULL, t.`wl_key`)) IS NOT NULL AND MIN(IF(t.`wl_deleted`, t.`wl_key`, NULL)) IS NOT NULL LIMIT 10

@@ -1,5 +1,17 @@
--- the table's columns
-CREATE TABLE "WRACKLINE"."PUBLIC__ORDERS" ("_WL_KEY" VARCHAR, "ID" DECIMAL(19, 0), "DAY" DATE, "PRICE" DECIMAL(38, 2), "LA""BEL\" VARCHAR, "WEIGHT" DOUBLE, "AT" TIMESTAMPNTZ(6), "SEEN" TIMESTAMPTZ(6), "CLOCK" TIME(6), "_WL_SEQ" VARCHAR, "_WL_OP" VARCHAR, "_WL_DELETED" BOOLEAN, "_WL_MISSING" VARCHAR, "_WL_COMMIT_TS" TIMESTAMPTZ(6));
+-- the table
+CREATE TABLE IF NOT EXISTS "WRACKLINE"."PUBLIC__ORDERS" ("_WL_KEY" VARCHAR, "ID" DECIMAL(19, 0), "DAY" DATE, "PRICE" DECIMAL(38, 2), "LA""BEL\" VARCHAR, "WEIGHT" DOUBLE, "AT" TIMESTAMPNTZ(6), "SEEN" TIMESTAMPTZ(6), "CLOCK" TIME(6), "_WL_SEQ" VARCHAR, "_WL_OP" VARCHAR, "_WL_DELETED" BOOLEAN, "_WL_MISSING" VARCHAR, "_WL_COMMIT_TS" TIMESTAMPTZ(6));
+
+-- a stage
+CREATE TRANSIENT TABLE "WRACKLINE"."_WL_STAGE__PUBLIC__ORDERS__0123456789ABCDEF0123456789ABCDEF" (k VARCHAR, c0 BIGINT, c1 BIGINT, c2 VARCHAR, c3 VARCHAR, c4 DOUBLE, c5 BIGINT, c6 BIGINT, c7 BIGINT, seq VARCHAR, op VARCHAR, commit_us BIGINT, deleted BOOLEAN, unsent VARCHAR, missing VARCHAR) DATA_RETENTION_TIME_IN_DAYS = 0;
+
+-- a place for files
+CREATE TEMPORARY STAGE "WRACKLINE"."_WL_FILES__0123456789abcdef0123456789abcdef";
+
+-- the upload of a file
+PUT 'file:///batches/it''s 1.parquet' @"WRACKLINE"."_WL_FILES__0123456789abcdef0123456789abcdef"/0123456789abcdef0123456789abcdef AUTO_COMPRESS = FALSE SOURCE_COMPRESSION = NONE;
+
+-- the load of a stage
+COPY INTO "WRACKLINE"."_WL_STAGE__PUBLIC__ORDERS__0123456789abcdef0123456789abcdef" FROM @"WRACKLINE"."_WL_FILES__0123456789abcdef0123456789abcdef"/0123456789abcdef0123456789abcdef/ FILE_FORMAT = (TYPE = PARQUET BINARY_AS_TEXT = FALSE USE_VECTORIZED_SCANNER = TRUE) MATCH_BY_COLUMN_NAME = CASE_INSENSITIVE ON_ERROR = ABORT_STATEMENT PURGE = TRUE;
 
 -- state, created
 CREATE TABLE IF NOT EXISTS "WRACKLINE"."_WL_STATE__PUBLIC__ORDERS" AS SELECT CAST(1 AS BIGINT) AS number, CAST(2 AS BIGINT) AS version, CAST('[%22db%22,%22public%22,%22orders%22]' AS VARCHAR) AS source, CAST(NULL AS VARCHAR) AS made, CAST('{%22types%22:[{%22kind%22:%22int64%22,%22source%22:%22bigint%22},{%22kind%22:%22date%22,%22source%22:%22date%22},{%22kind%22:%22decimal%22,%22source%22:%22numeric%2812,2%29%22,%22precision%22:12,%22scale%22:2},{%22kind%22:%22string%22,%22source%22:%22text%22},{%22kind%22:%22float64%22,%22source%22:%22float8%22},{%22kind%22:%22timestamp-micros%22,%22source%22:%22timestamp%22},{%22kind%22:%22zoned-timestamp%22,%22source%22:%22timestamptz%22},{%22kind%22:%22time-micros%22,%22source%22:%22time%22}],%22columns%22:[[1,0,%22id%22,%22ID%22],[2,1,%22day%22,%22DAY%22],[3,2,%22price%22,%22PRICE%22],[4,3,%22la%5C%22bel%5C%5C%22,%22LA%5C%22BEL%5C%5C%22],[5,4,%22weight%22,%22WEIGHT%22],[6,5,%22at%22,%22AT%22],[7,6,%22seen%22,%22SEEN%22],[8,7,%22clock%22,%22CLOCK%22]],%22key%22:[1,2],%22leaving%22:[],%22husks%22:[],%22ours%22:{%22seq%22:%22_wl_seq%22,%22op%22:%22_wl_op%22,%22deleted%22:%22_wl_deleted%22,%22missing%22:%22_wl_missing%22,%22commit_ts%22:%22_wl_commit_ts%22,%22row%22:%22_wl_row%22,%22unsent%22:%22_wl_unsent%22,%22start%22:%22__START_AT%22,%22end%22:%22__END_AT%22,%22sequence%22:%22%22},%22mode%22:%22upsert%22,%22shown%22:false}' AS VARCHAR) AS shape, CAST('{%22version%22: 2, %22offsets%22: {}, %22floor%22: null, %22newest%22: null, %22topic_ids%22: {}}' AS VARCHAR) AS applied;

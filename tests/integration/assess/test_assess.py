@@ -87,7 +87,7 @@ def test_a_target_is_tried_through_its_own_contract(world: PgAssessWorld, with_t
     assert said.returncode == Exit.WARNINGS, said.stdout + said.stderr
     [trial] = (one for one in document(said)["trials"] if one["id"] == "merge")
     assert trial["ok"], trial
-    assert trial["measures"] == {"rows": 10, "columns": 3}
+    assert trial["measures"] == {"rows": 10, "columns": 11}
     checked = json.loads(run_command(["check", str(world.file()), "--probe", "--json"]).stdout)
     assert checked["target"]["measures"] == trial["measures"]
     assert with_target.tables() == []

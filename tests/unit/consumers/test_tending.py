@@ -1,5 +1,6 @@
-"""When a table is tended: so long after its first batch and its last upkeep, and never twice at once."""
+"""When a table is tended: so long after its last upkeep, or what counts as one, and never twice at once."""
 
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -40,9 +41,9 @@ def until(tending: UpkeepWorker, holds: Callable[[list[UpkeepOutcome]], bool]) -
     return done
 
 
-def test_a_table_is_tended_an_interval_after_its_first_batch_and_then_after_its_last_upkeep() -> None:
+def test_a_table_is_tended_an_interval_after_what_counts_as_its_last_upkeep_and_then_after_its_last() -> None:
     upkeep, clock = Upkeep(), Clock()
-    tending = UpkeepWorker(upkeep, HOUR, clock)
+    tending = UpkeepWorker(upkeep, HOUR, clock, lambda: 0.0)
     for late in (0, 1, HOUR - 1):
         clock.now = 50 + late
         tending.merged("s.d.p.a")
@@ -63,7 +64,7 @@ def test_a_table_is_tended_an_interval_after_its_first_batch_and_then_after_its_
 def test_a_table_is_not_tended_twice_at_once() -> None:
     upkeep, clock = Upkeep(), Clock()
     upkeep.go_on.clear()
-    tending = UpkeepWorker(upkeep, 1.0, clock)
+    tending = UpkeepWorker(upkeep, 1.0, clock, lambda: 0.0)
     for _ in range(5):
         tending.merged("s.d.p.a")
         clock.now += 1
@@ -71,6 +72,39 @@ def test_a_table_is_not_tended_twice_at_once() -> None:
     upkeep.go_on.set()
     until(tending, lambda done: len(done) == 1)
     assert upkeep.tended == ["s.d.p.a"]
+    tending.close()
+
+
+def tended_by_restarts(restarts: int, lasting: float) -> int:
+    """How often a table is tended by consumers that run one after the other, each for so long."""
+    upkeep, clock, chances = Upkeep(), Clock(), random.Random(7)
+    for _ in range(restarts):
+        tending = UpkeepWorker(upkeep, HOUR, clock, chances.random)
+        for _ in range(2):
+            tending.merged("s.d.p.a")
+            clock.now += lasting / 2
+        tending.merged("s.d.p.a")
+        until(tending, lambda _: not tending.is_under_way("s.d.p.a"))  # noqa: B023 - it ends here
+        tending.close()
+    return len(upkeep.tended)
+
+
+def test_a_consumer_that_restarts_more_often_tends_its_tables_once_in_an_interval() -> None:
+    assert 35 <= tended_by_restarts(200, HOUR / 4) <= 65
+
+
+def test_restarts_in_a_loop_do_not_tend_each_time() -> None:
+    assert tended_by_restarts(200, 2.0) <= 2
+
+
+def test_the_first_batch_of_a_process_is_not_held_up_by_an_upkeep() -> None:
+    upkeep, clock = Upkeep(), Clock()
+    tending = UpkeepWorker(upkeep, HOUR, clock, lambda: 1 - 2**-53)
+    tending.merged("s.d.p.a")
+    assert upkeep.tended == []
+    clock.now += 1
+    tending.merged("s.d.p.a")
+    until(tending, lambda done: len(done) == 1)
     tending.close()
 
 

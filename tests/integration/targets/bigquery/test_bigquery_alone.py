@@ -1,10 +1,12 @@
 """What only a service can show: values come through its load, of two scripts one wins, answers get lost."""
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from math import inf
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -31,7 +33,7 @@ from wrackline.testing.targets.target_suite import (
 
 MOMENTS = [
     datetime(1, 1, 1, tzinfo=UTC),
-    datetime(2255, 1, 1, 23, 59, 59, 999_999, tzinfo=UTC),  # the emulator counts in floats of 53 bits
+    datetime(2255, 1, 1, 23, 59, 59, 999_999, tzinfo=UTC),  # EMULATORS.md: bq-moments
     datetime(1969, 12, 31, 23, 59, 59, 1, tzinfo=UTC),
 ]
 KINDS: dict[str, tuple[ColumnType, list[object]]] = {
@@ -107,7 +109,10 @@ def test_of_two_scripts_at_once_one_wins(world: BigQueryWorld) -> None:
 
 
 def test_a_batch_whose_answer_was_lost_is_merged_once(world: BigQueryWorld) -> None:
-    """The client sends the script again under its name, and BigQuery says that there is such a job."""
+    """The client sends the script again under its name, and BigQuery says that there is such a job.
+
+    The emulator takes an id twice.  EMULATORS.md: bq-jobs
+    """
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     plan = replace(plan_for(world, 2), since=world.target.applied(TABLE.id))
     staged = world.target.stage(world.frame([change("u", A, 2, "y")], plan), plan)
@@ -169,10 +174,35 @@ def test_a_step_that_is_refused_leaves_nothing(world: BigQueryWorld) -> None:
     assert (labels(world), world.target.applied(TABLE.id)) == ({A: "x"}, before)
 
 
+def called(world: BigQueryWorld, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Write down each HTTP request from now on: its method, and which of BigQuery's resources it is for."""
+    calls: list[tuple[str, str]] = []
+    request = world.client._http.request
+
+    def counted(method: str, url: str, *given: object, **named: object) -> object:
+        calls.append((method, resource(url)))
+        return request(method, url, *given, **named)
+
+    monkeypatch.setattr(world.client._http, "request", counted)
+    return calls
+
+
+def resource(url: str) -> str:
+    """The resource of a request: jobs, queries, datasets, tables, data; upload, where files go."""
+    path = urlsplit(url).path
+    if path.startswith("/upload/") or "upload_id=" in url:
+        return "upload"
+    names = path.partition("/projects/")[2].split("/")[1:]
+    return [name for name in names if name in ("jobs", "queries", "datasets", "tables", "data")][-1]
+
+
 @pytest.mark.full
-def test_a_batch_asks_for_nothing_that_is_known(world: BigQueryWorld) -> None:
+def test_a_batch_asks_for_nothing_that_is_known(
+    world: BigQueryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     world.texts.clear()
+    calls = called(world, monkeypatch)
     plan = plan_for(world, 2)
     world.target.ensure_table(plan)
     put(world, plan, change("u", A, 2, "y"))
@@ -181,20 +211,32 @@ def test_a_batch_asks_for_nothing_that_is_known(world: BigQueryWorld) -> None:
         "BEGIN TRANSACTION;",
         "DROP TABLE",
     ]
+    begun = Counter(one for one in calls if one[0] == "POST")
+    assert begun == {("POST", "jobs"): 3, ("POST", "upload"): 1}
+    assert {one for one in calls if one[0] != "POST"} <= {
+        ("GET", "jobs"),
+        ("GET", "queries"),
+        ("PUT", "upload"),
+    }
+
+
+@pytest.mark.full
+def test_a_question_about_a_table_would_be_seen(
+    world: BigQueryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    calls, place, session = called(world, monkeypatch), world.layout.place(TABLE.id), world.service.session()
+    world.service.made(session, place.table)
+    world.service.state_row(session, place.state)
+    assert ("GET", "tables") in calls
+    assert ("GET", "data") in calls
 
 
 @pytest.mark.full
 def test_without_news_nothing_is_sent(world: BigQueryWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plan_for(world, 1)
     put(world, plan, change("c", A, 1, "x"))
-    sent: list[object] = []
-    request = world.client._http.request
-
-    def counted(*given: object, **named: object) -> object:
-        sent.append(given)
-        return request(*given, **named)
-
-    monkeypatch.setattr(world.client._http, "request", counted)
+    sent = called(world, monkeypatch)
     world.target.applied(TABLE.id)
     world.target.held(TABLE.id)
     put(world, plan)
@@ -219,7 +261,7 @@ def test_what_is_gone_is_known_as_gone(world: BigQueryWorld) -> None:
 
 @pytest.mark.full
 def test_a_check_finds_nothing_in_the_way(world: BigQueryWorld) -> None:
-    """The emulator keeps nobody from anything; a batch each second has its price."""
+    """The emulator keeps nobody from anything; each second has its price.  EMULATORS.md: bq-rights."""
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     found = [one.id for one in world.target.check([TABLE.id])]
     assert found == ["bigquery.not_authorized", "bigquery.pace"]

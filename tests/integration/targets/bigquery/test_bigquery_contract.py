@@ -28,12 +28,12 @@ class TestKeys(KeyPromises, KeylessPromises):
     """Keys of every kind, and tables without one."""
 
     def test_a_row_goes_after_a_column_was_added(self, world: KeylessWorld) -> None:
-        """Behind windows the emulator makes of t.* what the table had at first; a newer one may not."""
+        """The emulator makes of t.* behind windows what the table had at first.  EMULATORS.md: bq-star."""
         with pytest.raises(OperatorNeeded, match=r"bigquery\.refused.*change of shape"):
             super().test_a_row_goes_after_a_column_was_added(world)
 
     def test_a_key_is_written_as_its_newest_change_has_it(self, world: KeylessWorld) -> None:
-        """The emulator leaves a stored -0.0 where 0.0 is assigned, so the statement is looked at."""
+        """The emulator leaves a stored -0.0, so the statement is looked at.  EMULATORS.md: bq-zero."""
         assert isinstance(world, BigQueryWorld)
         by_weight = replace(BAG, key=("weight",), key_kind=KeyKind.PRIMARY)
         for number, weight in enumerate((-0.0, 0.0), start=1):

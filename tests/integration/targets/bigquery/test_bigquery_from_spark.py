@@ -77,7 +77,7 @@ def test_a_pipeline_s_rows_and_letters_are_there(world: TargetWorld) -> None:
 def test_a_key_gets_another_type_where_its_column_stays(
     world: SparkBigQueryWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """BigQuery drops no column by which it has cut or sorted a table; the emulator forgets by which."""
+    """BigQuery drops no column that cuts or sorts a table; the emulator does.  EMULATORS.md: bq-layout."""
     monkeypatch.setattr(BigQueryService, "kept_columns", lambda *_: {"number"})
     put(world, plan_for(world, 1), change("c", A, 1, "x"), change("c", B, 2, "y"))
     wide = ColumnType(Kind.DECIMAL, "numeric(20)", 20, 0)

@@ -73,7 +73,7 @@ def test_the_probe_merges_ten_rows_twice_and_leaves_no_table(
     command = [sys.executable, "-c", PROBE, json.dumps(given)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == {"rows": 10, "columns": 3}
+    assert json.loads(done.stdout.splitlines()[-1]) == {"rows": 10, "columns": 11}
     client = connect(bigquery_emulator)
     left = [table.table_id for name in ("opened", "opened_public") for table in client.list_tables(name)]
     assert [name for name in left if "trial" in name] == []

@@ -59,7 +59,7 @@ def test_a_pipeline_s_rows_and_letters_are_there(spark_world: SparkRedshiftWorld
 def test_a_trial_makes_a_table_merges_evolves_reads_and_drops_it(spark_world: SparkRedshiftWorld) -> None:
     world = spark_world
     trial = TargetTrial(world.settings(writer="driver"), "redshift", [TABLE.id], "now", [])
-    assert trial._merge(world.spark, world.target) == {"rows": 10, "columns": 3}
+    assert trial._merge(world.spark, world.target) == {"rows": 10, "columns": 11}
     assert PLUGIN.open(world.settings(writer="driver"), world.spark).drop(trial.table)
     assert world.sql("SELECT relname FROM pg_class WHERE relname LIKE '%wrackline_trial%'") == []
 

@@ -55,7 +55,7 @@ POINTS = {  # where a crash comes: right before this statement
     "after the commit": "COMMITTED",
     "before the stage goes": 'DROP TABLE IF EXISTS "wrackline"."_wl_stage__',
 }
-# the server behind the front cuts a name behind 63 bytes
+# names of 63 bytes at most, because of what is behind it; EMULATORS.md: rs-names
 DIALECT = replace(
     dialect.DIALECT, identifiers=replace(dialect.IDENTIFIERS, most_characters=63, most_bytes=63)
 )
@@ -118,7 +118,7 @@ class TrappedCursor:
 
 
 class FrontService(RedshiftService):
-    """Redshift's service with names as short as the front's server wants them."""
+    """Redshift's service with names as short as the server behind wants them.  EMULATORS.md: rs-names."""
 
     @property
     def dialect(self) -> StagedDialect:
@@ -244,7 +244,7 @@ class RedshiftWorld:
     def sql(self, text: str) -> list[dict[str, Any]]:
         """Run a statement as another user of the database, past the front."""
         with psycopg.connect(self.dsn, autocommit=True, row_factory=psycopg.rows.dict_row) as reader:
-            reader.execute("SET extra_float_digits TO 1")  # this reader sees all digits of a double
+            reader.execute("SET extra_float_digits TO 1")  # all digits of a double; EMULATORS.md: rs-floats
             found = reader.execute(text.encode())
             return found.fetchall() if found.description else []
 

@@ -19,7 +19,7 @@ PASSPHRASE = "of the key"
 
 @pytest.fixture(scope="session")
 def account(snowflake_emulator: int, tmp_path_factory: pytest.TempPathFactory) -> SnowflakeAccount:
-    """The emulator's account; it lets any key in, but the driver reads the file and signs with it."""
+    """The account lets any key in, but the driver signs with the file's.  EMULATORS.md: sf-login."""
     file = tmp_path_factory.mktemp("snowflake") / "key.p8"
     key = rsa.generate_private_key(65537, 2048)
     file.write_bytes(

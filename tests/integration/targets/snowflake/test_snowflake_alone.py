@@ -39,7 +39,7 @@ from wrackline.testing.targets.target_suite import (
 
 MOMENTS = [
     datetime(1, 1, 1, tzinfo=UTC).replace(tzinfo=None),
-    datetime(2255, 1, 1, 23, 59, 59, 999_999, tzinfo=UTC).replace(tzinfo=None),  # the emulator has floats
+    datetime(2255, 1, 1, 23, 59, 59, 999_999, tzinfo=UTC).replace(tzinfo=None),  # EMULATORS.md: sf-null-time
     datetime(1969, 12, 31, 23, 59, 59, 1, tzinfo=UTC).replace(tzinfo=None),
 ]
 KINDS: dict[str, tuple[ColumnType, list[object]]] = {
@@ -63,7 +63,7 @@ KINDS: dict[str, tuple[ColumnType, list[object]]] = {
 }
 
 
-TIMES = ("moment", "instant")  # read as text: the emulator answers 1970 for null, and counts in floats
+TIMES = ("moment", "instant")  # read as text; EMULATORS.md: sf-null-time
 
 
 @pytest.mark.full
@@ -180,7 +180,7 @@ def test_what_is_there_and_is_not_ours_stays(world: SnowflakeWorld) -> None:
 
 @pytest.mark.full
 def test_a_stage_that_a_crash_left_is_old_at_last(world: SnowflakeWorld) -> None:
-    """The emulator says 1970 for each table, so every stage is older than a day there."""
+    """The emulator says 1970 for each table, so every stage is older than a day.  EMULATORS.md: sf-made."""
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     world.target.stage(world.frame([change("u", A, 2)], plan_for(world, 2)), plan_for(world, 2))
     world.restart()

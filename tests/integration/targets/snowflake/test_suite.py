@@ -19,7 +19,7 @@ class TestModes(HardDeletePromises, AppendPromises):
 
 
 class TestKeys(KeylessPromises):
-    """Keys of every kind, and tables without one; DuckDB leaves a stored -0.0 where 0.0 is assigned."""
+    """Keys of every kind, and tables without one; one promise is left out.  EMULATORS.md: sf-zero."""
 
     test_another_key = KeyPromises.test_a_table_with_another_key_starts_over
     test_comes_again = KeyPromises.test_a_key_may_go_and_come_again

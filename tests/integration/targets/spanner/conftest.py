@@ -12,7 +12,7 @@ from wrackline.control.local.emulators.spanner import emulated_client, find_emul
 
 @pytest.fixture(scope="package")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """Its port."""
+    """Its port; it may be missing here.  EMULATORS.md: sp-apart."""
     if find_emulator() is None:
         pytest.skip("Google's emulator is not here: gcloud components install cloud-spanner-emulator")
     running = server(tmp_path_factory.mktemp("spanner_emulator"))

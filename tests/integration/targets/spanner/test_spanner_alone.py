@@ -1,16 +1,21 @@
 """What is Spanner's alone: batches in parts, transactions that are aborted, limits of a commit, its names."""
 
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import grpc  # type: ignore[import-untyped]
 import pytest
 from google.api_core.exceptions import Aborted, InvalidArgument
 from google.cloud.spanner_v1.client import Client
+from google.cloud.spanner_v1.services.spanner import SpannerClient
+from google.cloud.spanner_v1.services.spanner.transports.grpc import SpannerGrpcTransport
 from google.cloud.spanner_v1.transaction import Transaction
 
-from tests.fakes.spanner_world import AFTER, BEFORE, SpannerWorld
+from tests.fakes.spanner_world import AFTER, BEFORE, SpannerWorld, WatchedSession
 from wrackline.consumers.contract.plan import Applied
 from wrackline.consumers.staged.state import COLUMNS as STATE_COLUMNS
 from wrackline.consumers.targets.spanner.chunks import ChunkLimits
@@ -57,7 +62,7 @@ def mutations(transaction: Transaction) -> int:
 
 
 def test_no_commit_of_a_large_batch_is_too_large(parted: SpannerWorld) -> None:
-    """nodejs-spanner#116: an insert of too many mutations hung.  The emulator takes any number."""
+    """nodejs-spanner#116: an insert of too many mutations hung.  EMULATORS.md: sp-counts."""
     put(parted, plan_for(parted, 1), change("c", B, 1, "there"))
     seen: list[int] = []
     parted.watch.meets = lambda transaction: seen.append(mutations(transaction))
@@ -153,6 +158,43 @@ def test_a_storm_of_aborts_ends_the_batch_and_harms_nothing(client: Client, tmp_
     assert labels(world) == {A: "y"}
 
 
+@dataclass
+class CalledMethods(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):  # type: ignore[misc]
+    """Writes down each call of a connection."""
+
+    names: list[str] = field(default_factory=list)
+
+    def _pass_on(self, go_on: Callable[..., Any], details: grpc.ClientCallDetails, request: object) -> Any:
+        self.names.append(details.method.rpartition("/")[2])
+        return go_on(details, request)
+
+    intercept_unary_unary = intercept_unary_stream = _pass_on
+
+
+def called(world: SpannerWorld, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Write down each call of the world's database from now on."""
+    calls = CalledMethods()
+    channel = grpc.intercept_channel(grpc.insecure_channel(world.database._instance.emulator_host), calls)
+    api = SpannerClient(transport=SpannerGrpcTransport(channel=channel))
+    monkeypatch.setattr(world.database, "_spanner_api", api)
+    return calls.names
+
+
+def test_a_batch_is_three_calls_and_without_news_none(
+    world: SpannerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    calls = called(world, monkeypatch)
+    put(world, plan_for(world, 2), change("u", A, 2, "y"), change("c", B, 2, "z"))
+    assert calls == ["StreamingRead", "StreamingRead", "Commit"], "the number, the rows, all of it"
+    calls.clear()
+    plan = plan_for(world, 2)
+    world.target.ensure_table(plan)
+    put(world, plan)
+    assert (world.target.applied(TABLE.id), world.target.held(TABLE.id) is None) == (plan.upto, False)
+    assert calls == []
+
+
 def test_of_two_consumers_one_is_first(world: SpannerWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     late = world.target
@@ -179,6 +221,56 @@ def test_a_commit_that_is_too_large_is_halved(world: SpannerWorld) -> None:
     put(world, plan_for(world, 9), *many(7))
     assert labels(world) == {B: "there"} | {("a", number): f"row {number}" for number in range(7)}
     assert world.target.applied(TABLE.id).offsets == {HERE: 9}
+
+
+WIDER = replace(TABLE, columns=(*COLUMNS, Column("one", 10, TEXT)))
+WIDEST = replace(TABLE, columns=(*WIDER.columns, Column("two", 11, TEXT)))
+
+
+@pytest.mark.full
+def test_an_older_view_does_not_stay(world: SpannerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow consumer shows its shape after a quick one has shown the next."""
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    slow, quick, done = world.target, world.open(), list[str]()
+    reshape = WatchedSession.reshape
+
+    def shown(session: WatchedSession, texts: Iterable[str]) -> None:
+        texts = list(texts)
+        if not done and any(" VIEW " in text for text in texts):
+            done.extend(texts)
+            quick.ensure_table(plan_for(world, 2, table=WIDER))
+            world.target = quick
+            alter(world, plan_for(world, 3, table=WIDEST), WIDER)
+            world.target = slow
+        reshape(session, texts)
+
+    monkeypatch.setattr(WatchedSession, "reshape", shown)
+    with pytest.raises(Transient, match=r"staged\.moved"):
+        alter(world, plan_for(world, 2, table=WIDER), TABLE)
+    world.restart()
+    world.target.ensure_table(plan_for(world, 4, table=WIDEST))
+    assert [set(row) - {"shop", "number", "label", "big"} for row in world.seen(TABLE.id)] == [{"one", "two"}]
+
+
+@pytest.mark.full
+def test_what_a_truncate_voids_is_looked_for_outside_a_transaction(
+    parted: SpannerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scan in one would lock the table; what a commit takes goes in it, and what is more before it."""
+    asked: list[str] = []
+    monkeypatch.setattr(Transaction, "execute_sql", lambda *_, **__: asked.append("scan"))
+    put(parted, plan_for(parted, 2), *many(2))
+    calls = called(parted, monkeypatch)
+    put(parted, plan_for(parted, 12, floor=10), change("c", A, 11, "after"), change("c", B, 12, "after"))
+    assert calls == ["ExecuteStreamingSql", "StreamingRead", "StreamingRead", "Commit"]
+    assert set(parted.stored(TABLE.id)) == {A, B}
+    put(parted, plan_for(parted, 15), *many(3, first=13))
+    calls.clear()
+    put(parted, plan_for(parted, 30, floor=29), change("c", A, 30, "again"))
+    assert calls.count("Commit") == 1
+    assert calls.count("ExecuteStreamingSql") == 2, "the keys are more than a commit takes"
+    assert (labels(parted), set(parted.stored(TABLE.id))) == ({A: "again"}, {A})
+    assert asked == []
 
 
 KINDS: dict[str, tuple[ColumnType, object, object]] = {  # a value, and what a reader sees
@@ -222,7 +314,10 @@ def test_each_kind_is_what_it_was(world: SpannerWorld) -> None:
     assert {seen[B][name] for name in KINDS} == {None}
 
 
-WIDER = (ColumnType(Kind.DECIMAL, "numeric(20,9)", 20, 9), ColumnType(Kind.DECIMAL, "numeric(36,12)", 36, 12))
+OUTGROWN = (
+    ColumnType(Kind.DECIMAL, "numeric(20,9)", 20, 9),
+    ColumnType(Kind.DECIMAL, "numeric(36,12)", 36, 12),
+)
 TINY = (Decimal("-0.000000001"), Decimal("12345678901.123456789"), Decimal(7), None)
 
 
@@ -233,7 +328,7 @@ def of_decimals(of: ColumnType) -> TableSchema:
 @pytest.mark.full
 @pytest.mark.parametrize("crashes", [False, True])
 def test_a_decimal_that_outgrows_a_number_becomes_its_text(world: SpannerWorld, *, crashes: bool) -> None:
-    narrow, wide = map(of_decimals, WIDER)
+    narrow, wide = map(of_decimals, OUTGROWN)
     many = (change("c", ("a", at), at + 1, "x", exact=one) for at, one in enumerate(TINY))
     put(world, plan_for(world, 4, table=narrow), *many)
     plan = plan_for(world, 5, table=wide)

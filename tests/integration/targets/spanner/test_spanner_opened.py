@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 from google.cloud.spanner_v1.client import Client
@@ -19,12 +20,18 @@ from wrackline.schemas.tables.table import TableId
 
 PROBE = """
 import json, sys
-from tests.integration.targets.spanner.test_spanner_opened import pipeline
+from tests.integration.targets.spanner.test_spanner_opened import grant_all, pipeline
 from wrackline.control.runtime.probe.target_trial import try_target
+grant_all(setattr)
 tried = try_target(pipeline(int(sys.argv[1]), "tried"), ["shop.db.public.orders"])
 print(json.dumps(tried.measures if tried.ok else {"failed": tried.finding.id}))
 """
 ORDERS = TableId("db", "public", "orders")
+
+
+def grant_all(set_attribute: Callable[[type, str, object], None]) -> None:
+    """Answer in the emulator's place, which has no rights.  EMULATORS.md: sp-rights."""
+    set_attribute(SpannerSession, "granted", lambda _, rights: frozenset(rights))
 
 
 def pipeline(port: int, dbname: str) -> Pipeline:
@@ -51,7 +58,10 @@ def pipeline(port: int, dbname: str) -> Pipeline:
     return made
 
 
-def test_an_emulator_in_the_service_s_place_is_reached_and_looked_at(emulator: int, client: Client) -> None:
+def test_an_emulator_in_the_service_s_place_is_reached_and_looked_at(
+    emulator: int, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grant_all(monkeypatch.setattr)
     make_database(client, "looked")
     plugin, values = load_target("spanner"), pipeline(emulator, "looked").good()
     target = plugin.open(values, None)  # type: ignore[arg-type]  # nothing is merged
@@ -76,7 +86,7 @@ def test_the_probe_merges_ten_rows_twice_and_leaves_no_table(emulator: int, clie
     command = [sys.executable, "-c", PROBE, str(emulator)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == {"rows": 10, "columns": 3}
+    assert json.loads(done.stdout.splitlines()[-1]) == {"rows": 10, "columns": 10}
     session = SpannerSession(client, database, 1.0)
     left = session.ask("SELECT t.table_name FROM information_schema.tables AS t WHERE t.table_schema != ''")
     assert [name for (name,) in left if "trial" in name] == []

@@ -54,12 +54,13 @@ def statements() -> str:
             texts.create_table(storage, shape, "0f"),
             texts.create_view(PLACE.view, storage, shape, "definer"),
             texts.voided(storage, shape, 10),
+            texts.delete_voided(storage, shape),
             texts.incomplete(storage, shape),
         ]
         if mode is TableMode.HISTORY:
             written += [texts.across(storage, shape, 10), *views_of_feeds(shape)]
         elif shape.keyless:
-            written.append(texts.pairs(storage, shape))
+            written.append(texts.pairs(storage, shape, 10))
         else:
             written.append(texts.old_tombstones(storage, shape.ours))
     return "\n\n".join(written) + "\n"

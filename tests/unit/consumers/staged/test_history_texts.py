@@ -15,6 +15,7 @@ import pytest
 from sqlglot import exp, parse_one
 from sqlglot.expressions import Command
 
+from tests.unit.consumers.bigquery.test_bigquery_texts import DOCUMENTED
 from tests.unit.consumers.redshift.restrictions import RESERVED, broken
 from wrackline.consumers.contract.plan import Applied, KeyColumnRange, TableMode, plan_merge
 from wrackline.consumers.contract.sequences import FeedSequence
@@ -49,6 +50,7 @@ SEQUENCES = (
     ColumnType(Kind.DECIMAL, "feed", 36, 9),
     ColumnType(Kind.STRING, "feed"),
 )
+PRUNED, WINDOWS = "partitions are skipped by literals", "no window is partitioned by a float"
 WITHIN = {
     "id": KeyColumnRange(41_000, 43_999),
     "day": KeyColumnRange(date(2026, 1, 1), date(2026, 1, 31)),
@@ -134,11 +136,19 @@ def test_no_text_breaks_a_restriction_of_redshifts_manual() -> None:
         assert [one.this for one in names if not one.quoted and one.this.upper() in RESERVED] == []
 
 
-def test_bigquery_partitions_no_window_by_a_float() -> None:
-    windows = [window for name in texts("bigquery") for window in tree("bigquery", name).find_all(exp.Window)]
-    keys = [key for window in windows for key in window.args.get("partition_by") or ()]
-    assert keys
-    assert {one.name for one in keys if isinstance(one, exp.Column)} & {"v5", "w5"} == set()
+@pytest.mark.parametrize("rule", DOCUMENTED)
+def test_no_text_is_what_bigquerys_documentation_refuses(rule: str) -> None:
+    """A batch with a truncate has keys that are null, so no range says where its keys lie."""
+    broken_by = [name for name, text in texts("bigquery").items() if not DOCUMENTED[rule](text)]
+    whole = [name for name in broken_by if not name.startswith("partial events and truncates")]
+    assert (whole if rule == PRUNED else broken_by) == []
+
+
+def test_bigquery_s_rules_see_the_windows_of_a_history() -> None:
+    found = texts("bigquery")["whole events, 1"]
+    assert DOCUMENTED[WINDOWS](found)
+    assert not DOCUMENTED[WINDOWS](found.replace("PARTITION BY k", "PARTITION BY v5"))
+    assert not DOCUMENTED[PRUNED](texts("bigquery")["partial events and truncates, 1"])
 
 
 def test_a_wide_table_s_text_is_short_enough() -> None:

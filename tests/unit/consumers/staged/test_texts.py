@@ -4,9 +4,11 @@ To write the file again: WRACKLINE_WRITE_GOLDEN=1 .venv/bin/pytest tests/unit/co
 """
 
 import os
+import re
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Self
 
 import pytest
 from sqlglot import parse_one
@@ -23,10 +25,12 @@ from wrackline.consumers.contract.plan import (
 from wrackline.consumers.staged import letters
 from wrackline.consumers.staged.merge import StagedMerge, staged_columns
 from wrackline.consumers.staged.places import StagedLayout
-from wrackline.consumers.staged.shape import columns_text, drop_column, first_shape, reshape_columns
+from wrackline.consumers.staged.service import CarriedFiles, StageTable
+from wrackline.consumers.staged.shape import drop_column, first_shape, reshape_columns
 from wrackline.consumers.staged.state import StagedState, first_state, state_move, state_query
 from wrackline.consumers.staged.view import create_view, pairs, settle
-from wrackline.consumers.targets.snowflake.dialect import DIALECT
+from wrackline.consumers.targets.snowflake.dialect import DIALECT, create_stage, create_table
+from wrackline.consumers.targets.snowflake.session import SnowflakeSession
 from wrackline.schemas.tables import evolution
 from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
@@ -47,7 +51,8 @@ COLUMNS = (
 )
 ORDERS = TableSchema(TableId("db", "public", "orders"), COLUMNS, ("id", "day"), KeyKind.PRIMARY)
 PLACE = LAYOUT.place(ORDERS.id)
-TABLE, STAGE = DIALECT.path(PLACE.table), DIALECT.path(PLACE.stage("__0123456789abcdef0123456789abcdef"))
+STAGED = PLACE.stage("__0123456789abcdef0123456789abcdef")
+TABLE, STAGE = DIALECT.path(PLACE.table), DIALECT.path(STAGED)
 VIEW, STATE = DIALECT.path(PLACE.view), DIALECT.path(PLACE.state)
 WITHIN = {
     "ID": KeyColumnRange(41_000, 43_999),
@@ -62,6 +67,30 @@ def planned(mode: TableMode = TableMode.UPSERT, table: TableSchema = ORDERS, **m
 
 def merge(plan: MergePlan, floor: str | None = None) -> StagedMerge:
     return StagedMerge(plan, first_shape(plan, DIALECT), DIALECT, TABLE, STAGE, floor)
+
+
+class WrittenStatements(list[str]):
+    """A connection and its cursor; they write down what they are given, without what is new each time."""
+
+    description = (("rows_loaded",),)
+
+    def cursor(self) -> Self:
+        return self
+
+    def execute(self, text: str) -> None:
+        self.append(re.sub(r"(?i)(__|/)[0-9a-f]{32}", r"\g<1>0123456789abcdef0123456789abcdef", text))
+
+    def fetchall(self) -> list[tuple[int]]:
+        return [(3,)]
+
+
+def load_texts(stage: StageTable) -> dict[str, str]:
+    """A stage, and what a session sends to load a file into it."""
+    sent = WrittenStatements()
+    files = CarriedFiles(("/batches/it's 1.parquet",), 3)
+    assert SnowflakeSession(lambda: sent).load(stage, files, "load") == 3
+    names = ("a place for files", "the upload of a file", "the load of a stage")
+    return {"a stage": create_stage(stage), **dict(zip(names, sent, strict=True))}
 
 
 def texts() -> dict[str, str]:
@@ -87,10 +116,10 @@ def texts() -> dict[str, str]:
     asked = AddColumn | DropColumn | RenameColumn | ChangeType
     changes = [one for one in evolution.changes(ORDERS, changed) if isinstance(one, asked)]
     reshaping = reshape_columns(shape, planned(table=changed), changes, DIALECT, 7)
-    columns = columns_text(shape, DIALECT)
     (question,) = filter(None, [load.asks_for_rows()])
     return {
-        "the table's columns": f"CREATE TABLE {TABLE} ({columns})",
+        "the table": create_table(PLACE, shape),
+        **load_texts(StageTable(STAGED, staged_columns(partial))),
         "state, created": first_state(state, STATE, DIALECT),
         "state, moved": state_move(state, after, STATE, DIALECT).text,
         "state, read": state_query(STATE),

@@ -1,0 +1,44 @@
+-- letters
+CREATE TABLE IF NOT EXISTS "WRACKLINE"."_WL_DEAD_LETTERS" (storage VARCHAR, topic VARCHAR, part BIGINT, place BIGINT, piece BIGINT, code VARCHAR, reason VARCHAR, kept_ms BIGINT, key_part VARCHAR, value_part VARCHAR);
+
+-- their stage
+CREATE TRANSIENT TABLE "WRACKLINE"."_WL_STAGE__PUBLIC__ORDERS__0123456789abcdef0123456789abcdef" (storage VARCHAR, topic VARCHAR, part BIGINT, place BIGINT, piece BIGINT, code VARCHAR, reason VARCHAR, kept_ms BIGINT, key_part VARCHAR, value_part VARCHAR) DATA_RETENTION_TIME_IN_DAYS = 0;
+
+-- letters, kept
+INSERT INTO "WRACKLINE"."_WL_DEAD_LETTERS" (storage, topic, part, place, piece, code, reason, kept_ms, key_part, value_part) SELECT storage, topic, part, place, piece, code, reason, kept_ms, key_part, value_part FROM "WRACKLINE"."_WL_STAGE__PUBLIC__ORDERS__0123456789abcdef0123456789abcdef" s WHERE NOT EXISTS (SELECT 1 FROM "WRACKLINE"."_WL_DEAD_LETTERS" b WHERE b.storage = s.storage AND b.topic = s.topic AND b.part = s.part AND b.place = s.place);
+
+-- their stage, dropped
+DROP TABLE "WRACKLINE"."_WL_STAGE__PUBLIC__ORDERS__0123456789abcdef0123456789abcdef";
+
+-- letters, their spots
+SELECT DISTINCT topic, part, place FROM "WRACKLINE"."_WL_DEAD_LETTERS" WHERE storage = 'PUBLIC__ORDERS';
+
+-- letters, a page
+SELECT topic, part, place, piece, code, reason, kept_ms, key_part, value_part FROM "WRACKLINE"."_WL_DEAD_LETTERS" b WHERE storage = 'PUBLIC__ORDERS' AND (topic > '' OR topic = '' AND (part > -1 OR part = -1 AND (place > -1 OR place = -1 AND piece > -1))) ORDER BY topic, part, place, piece LIMIT 100;
+
+-- letters, removed
+DELETE FROM "WRACKLINE"."_WL_DEAD_LETTERS" WHERE storage = 'PUBLIC__ORDERS' AND ((topic = 'server.db.public.orders' AND part = 0 AND place IN (5)) OR (topic = 'server.db.public.orders' AND part = 1 AND place IN (7)));
+
+-- letters, forgotten
+DELETE FROM "WRACKLINE"."_WL_DEAD_LETTERS" WHERE storage = 'PUBLIC__ORDERS';
+
+-- upkeep, upsert, 1
+SELECT COUNT(CASE WHEN "_WL_DELETED" AND "_WL_COMMIT_TS" < DATEADD(MICROSECOND, 1000000, CAST('1970-01-01 00:00:00 +00:00' AS TIMESTAMPTZ(6))) THEN 1 END), COUNT(CASE WHEN NOT "_WL_DELETED" AND "_WL_MISSING" IS NOT NULL THEN 1 END) FROM "WRACKLINE"."PUBLIC__ORDERS";
+
+-- upkeep, upsert, 2
+DELETE FROM "WRACKLINE"."PUBLIC__ORDERS" WHERE "_WL_DELETED" AND "_WL_COMMIT_TS" < DATEADD(MICROSECOND, 1000000, CAST('1970-01-01 00:00:00 +00:00' AS TIMESTAMPTZ(6)));
+
+-- upkeep, no key, 1
+SELECT COUNT(*) FROM (SELECT "_WL_KEY" FROM (SELECT "_WL_KEY", ROW_NUMBER() OVER (PARTITION BY "ID", "DAY", "PRICE", "LABEL", "WEIGHT", TO_VARCHAR("WEIGHT"), "SEEN", "_WL_DELETED" ORDER BY "_WL_SEQ") AS copy, SUM(CASE WHEN NOT "_WL_DELETED" THEN 1 ELSE 0 END) OVER (PARTITION BY "ID", "DAY", "PRICE", "LABEL", "WEIGHT", TO_VARCHAR("WEIGHT"), "SEEN") AS came, SUM(CASE WHEN "_WL_DELETED" THEN 1 ELSE 0 END) OVER (PARTITION BY "ID", "DAY", "PRICE", "LABEL", "WEIGHT", TO_VARCHAR("WEIGHT"), "SEEN") AS went FROM "WRACKLINE"."PUBLIC__ORDERS" WHERE "_WL_COMMIT_TS" < DATEADD(MICROSECOND, 1000000, CAST('1970-01-01 00:00:00 +00:00' AS TIMESTAMPTZ(6)))) counted WHERE copy <= came AND copy <= went) pairs;
+
+-- upkeep, no key, 2
+SELECT COUNT(*) FROM "WRACKLINE"."PUBLIC__ORDERS" WHERE NOT "_WL_DELETED" AND "_WL_MISSING" IS NOT NULL;
+
+-- upkeep, no key, 3
+DELETE FROM "WRACKLINE"."PUBLIC__ORDERS" WHERE "_WL_KEY" IN (SELECT "_WL_KEY" FROM (SELECT "_WL_KEY", ROW_NUMBER() OVER (PARTITION BY "ID", "DAY", "PRICE", "LABEL", "WEIGHT", TO_VARCHAR("WEIGHT"), "SEEN", "_WL_DELETED" ORDER BY "_WL_SEQ") AS copy, SUM(CASE WHEN NOT "_WL_DELETED" THEN 1 ELSE 0 END) OVER (PARTITION BY "ID", "DAY", "PRICE", "LABEL", "WEIGHT", TO_VARCHAR("WEIGHT"), "SEEN") AS came, SUM(CASE WHEN "_WL_DELETED" THEN 1 ELSE 0 END) OVER (PARTITION BY "ID", "DAY", "PRICE", "LABEL", "WEIGHT", TO_VARCHAR("WEIGHT"), "SEEN") AS went FROM "WRACKLINE"."PUBLIC__ORDERS" WHERE "_WL_COMMIT_TS" < DATEADD(MICROSECOND, 1000000, CAST('1970-01-01 00:00:00 +00:00' AS TIMESTAMPTZ(6)))) counted WHERE copy <= came AND copy <= went);
+
+-- upkeep, history, 1
+SELECT COUNT(*) FROM "WRACKLINE"."PUBLIC__ORDERS" WHERE "__START_AT" IS NOT NULL AND "_WL_MISSING" IS NOT NULL;
+
+-- a stage that was left
+DROP TABLE IF EXISTS "WRACKLINE"."_WL_STAGE__PUBLIC__ORDERS__0123456789abcdef0123456789abcdef";
