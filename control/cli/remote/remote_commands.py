@@ -154,7 +154,7 @@ def connectors(
     ca: Ca = None,
     json: Json = False,
 ) -> None:
-    """List a worker's connectors with their states, and the states of tasks where they differ.
+    """List a worker's connectors and their tasks with their states.
 
     Exits with 4 if one has failed.
     """
