@@ -12,13 +12,14 @@ from contextlib import closing
 from threading import Event
 
 from bench.cost import metered
+from bench.ours.log_reading import cost_of_events, take_rows
 from bench.ours.mysql import NAME, Source
 from bench.score import Outcome
 from bench.stage import mysql_session
 from bench.workloads.orders import TABLE
 from wrackline.producers.contract.row_chunks import ChunkRequest
-from wrackline.producers.contract.source_plugin import LogStream, Surroundings, WriterIds
-from wrackline.producers.contract.steps import Rows, Saved
+from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
+from wrackline.producers.contract.steps import Saved
 from wrackline.producers.sources.mysql.chunks import chunk_sql
 from wrackline.producers.sources.mysql.chunks.read_session import set_up_session
 from wrackline.producers.sources.mysql.chunks.slicing import MySqlSlicing
@@ -52,24 +53,9 @@ def decode(metric: str, source: Source, start: Saved, changes: int) -> Outcome:
 
 def event_cost(metrics: Sequence[str], source: Source, start: Saved, changes: int) -> Outcome:
     """Do the same, and return the CPU of this process per change under each of these names."""
-    reading = _opened(source)
-    [partition] = reading.partitions()
-    polled = reading.stream(partition, reading.tables(partition), start)
-    spent = time.process_time()
-    with collect_rarely():
-        take_rows(polled, changes)
-    cost = (time.process_time() - spent) * 1e6 / changes
-    reading.close()
+    with closing(_opened(source)) as reading:
+        cost = cost_of_events(reading, start, changes)
     return Outcome(dict.fromkeys(metrics, cost))
-
-
-def take_rows(stream: LogStream, rows: int) -> None:
-    """Poll until so many rows were handed out."""
-    seen = 0
-    while seen < rows:
-        batch = stream.poll(time.monotonic() + 1)
-        if batch is not None:
-            seen += sum(len(step.rows) for step in batch.steps if isinstance(step, Rows))
 
 
 def codec(metric: str, source: Source, rows: int) -> Outcome:

@@ -10,13 +10,12 @@ import time
 from collections.abc import Mapping
 from contextlib import closing
 
-from bench.ours.mysql_alone import take_rows
+from bench.ours.log_reading import cost_of_events
 from bench.peers.tds_replay import CAPTURED, PASSWORD, TABLE, USER
 from wrackline.producers.contract.source_plugin import Source, Surroundings, WriterIds
 from wrackline.producers.contract.steps import Commit, Progress, Saved
 from wrackline.producers.sources.sqlserver import PLUGIN
 from wrackline.producers.sources.sqlserver.config import SETTINGS
-from wrackline.producers.task.memory_tuning import collect_rarely
 from wrackline.schemas.settings.declared.core_settings import CORE
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.settings_registry import SettingsRegistry
@@ -41,14 +40,7 @@ def log_end(port: int) -> Saved:
 def event_cost(metric: str, port: int, start: Saved, rows: int) -> Mapping[str, float]:
     """Poll the stream from `start` on, and let what it hands out go."""
     with closing(_opened(port)) as source:
-        [partition] = source.partitions()
-        stream = source.stream(partition, source.tables(partition), start)
-        spent = time.process_time()
-        with collect_rarely():
-            take_rows(stream, rows)
-        cost = (time.process_time() - spent) * 1e6 / rows
-        stream.close()
-    return {metric: cost}
+        return {metric: cost_of_events(source, start, rows)}
 
 
 def _opened(port: int) -> Source:

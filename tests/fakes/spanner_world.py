@@ -1,6 +1,6 @@
 """The target suite's world over Google's emulator of Spanner, which is reached by Google's own client.
 
-What it does otherwise than Spanner is told in EMULATORS.md: sp-one, sp-rights, sp-definer, sp-counts.
+What it does otherwise than Spanner is described in EMULATORS.md: sp-one, sp-rights, sp-definer, sp-counts.
 """
 
 import itertools

@@ -16,7 +16,7 @@ check       rights, places, and what a merge costs
 from wrackline.consumers.staged.places import read_layout
 from wrackline.consumers.targets.bigquery import config
 from wrackline.consumers.targets.bigquery.types import RELATIONS
-from wrackline.consumers.targets.warehouse.plugin import StagedPlugin
+from wrackline.consumers.targets.warehouse.plugin import WarehousePlugin
 from wrackline.schemas.pipelines.lineage_names import Located
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
@@ -24,7 +24,7 @@ from wrackline.schemas.tables.table import TableId
 __all__ = ["PLUGIN"]
 
 
-class BigQueryPlugin(StagedPlugin):
+class BigQueryPlugin(WarehousePlugin):
     """What this folder offers."""
 
     kind = "bigquery"

@@ -19,7 +19,7 @@ from wrackline.consumers.contract.target import SparkNeeds
 from wrackline.consumers.staged.places import read_layout
 from wrackline.consumers.targets.redshift import config
 from wrackline.consumers.targets.redshift.dialect import IDENTIFIERS
-from wrackline.consumers.targets.warehouse.plugin import StagedPlugin
+from wrackline.consumers.targets.warehouse.plugin import WarehousePlugin
 from wrackline.schemas.pipelines.lineage_names import Located
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
@@ -28,7 +28,7 @@ from wrackline.schemas.versions import HADOOP_AWS
 __all__ = ["PLUGIN"]
 
 
-class RedshiftPlugin(StagedPlugin):
+class RedshiftPlugin(WarehousePlugin):
     """What this folder offers."""
 
     kind = "redshift"

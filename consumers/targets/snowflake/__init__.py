@@ -15,7 +15,7 @@ check      findings of the preflight check
 from wrackline.consumers.staged.places import read_layout
 from wrackline.consumers.targets.snowflake import config
 from wrackline.consumers.targets.snowflake.dialect import IDENTIFIERS
-from wrackline.consumers.targets.warehouse.plugin import StagedPlugin
+from wrackline.consumers.targets.warehouse.plugin import WarehousePlugin
 from wrackline.schemas.pipelines.lineage_names import Located
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
@@ -23,7 +23,7 @@ from wrackline.schemas.tables.table import TableId
 __all__ = ["PLUGIN"]
 
 
-class SnowflakePlugin(StagedPlugin):
+class SnowflakePlugin(WarehousePlugin):
     """What this folder offers."""
 
     kind = "snowflake"

@@ -12,43 +12,22 @@ letters, upkeep   dead letters; forgets old tombstones
 refusals, check   what it refuses; findings of the preflight check
 """
 
-from typing import TYPE_CHECKING
-
-from wrackline.consumers.contract.target import SparkNeeds
 from wrackline.consumers.staged.places import read_layout
 from wrackline.consumers.targets.spanner import config
 from wrackline.consumers.targets.spanner.types import IDENTIFIERS
+from wrackline.consumers.targets.warehouse.plugin import WarehousePlugin
 from wrackline.schemas.pipelines.lineage_names import Located
-from wrackline.schemas.pipelines.plugin_finder import driver_named
-from wrackline.schemas.settings.setting import Declared
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    from wrackline.consumers.targets.spanner.target import SpannerTarget
 
 __all__ = ["PLUGIN"]
 
 
-class SpannerPlugin:
+class SpannerPlugin(WarehousePlugin):
     """What this folder offers."""
 
     kind = "spanner"
-    settings: Declared = config.SETTINGS
-
-    def needs(self, settings: Values) -> SparkNeeds:
-        """Spark needs nothing of its own for this target."""
-        del settings
-        return SparkNeeds()
-
-    def open(self, settings: Values, spark: "SparkSession") -> "SpannerTarget[DataFrame]":
-        """Connect once; a frame brings the session that it lives in."""
-        del spark
-        with driver_named("target", self.kind, besides=("pyspark",)):
-            from wrackline.consumers.targets.spanner.target import open_spanner  # noqa: PLC0415 - a pipeline's file is checked without the driver
-        return open_spanner(settings)
+    settings = config.SETTINGS
 
     def located(self, settings: Values, table: TableId) -> Located:
         """Return where readers find a table, as OpenLineage names it."""

@@ -12,12 +12,12 @@ from wrackline.schemas.settings.setting import Declared
 from wrackline.schemas.settings.settings_registry import Values
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-    from wrackline.consumers.staged.target import StagedTarget
+    from wrackline.consumers.contract.target import SparkTarget
 
 
-class StagedPlugin:
+class WarehousePlugin:
     """What a warehouse's folder offers, whose module `target` has a function open_<kind>."""
 
     kind: str
@@ -28,10 +28,10 @@ class StagedPlugin:
         del settings
         return SparkNeeds()
 
-    def open(self, settings: Values, spark: "SparkSession") -> "StagedTarget[DataFrame]":
+    def open(self, settings: Values, spark: "SparkSession") -> "SparkTarget":
         """Connect once; a frame brings the session that it lives in."""
         del spark
         with driver_named("target", self.kind, besides=("pyspark",)):
             module = import_module(f"wrackline.consumers.targets.{self.kind}.target")
-        opened: StagedTarget[DataFrame] = getattr(module, f"open_{self.kind}")(settings)
+        opened: SparkTarget = getattr(module, f"open_{self.kind}")(settings)
         return opened

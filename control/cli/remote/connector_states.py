@@ -69,11 +69,11 @@ def read_state(status: Mapping[str, Any], half: str | None = None) -> RemoteStat
     states = [one for one in status["tasks"] if half is None or _half_of(one) == half]
     if connector["state"] == FAILED and half is None:
         states.insert(0, connector)
-    told = min(states or [connector], key=lambda one: _rank(one["state"]))
-    state, worker = escape(str(told["state"])), escape(str(told["worker_id"]))
+    worst = min(states or [connector], key=lambda one: _rank(one["state"]))
+    state, worker = escape(str(worst["state"])), escape(str(worst["worker_id"]))
     wrong, down = (_count(status.get(f"{of}_with_errors")) for of in ("tables", "databases"))
     tasks = tuple((one["id"], escape(str(one["state"]))) for one in states if one is not connector)
-    return RemoteState(state, worker, told.get("trace"), wrong, down, tasks)
+    return RemoteState(state, worker, worst.get("trace"), wrong, down, tasks)
 
 
 def _count(reported: object) -> int:

@@ -80,10 +80,10 @@ class GroupState:
         if document is None:
             self.tasks.pop(task, None)
             return task
-        known, told = self.tasks.get(task), _report(document)
-        if known is not None and (told.cut, told.claim) < (known.cut, known.claim):
+        known, report = self.tasks.get(task), _report(document)
+        if known is not None and (report.cut, report.claim) < (known.cut, known.claim):
             return task
-        self.tasks[task] = told
+        self.tasks[task] = report
         return None
 
     def next_claim(self, task: Task) -> int:
@@ -127,9 +127,9 @@ def task_record(task: Task, report: TaskReport) -> tuple[bytes, bytes]:
 
 
 def _value(report: TaskReport) -> bytes:
-    told = {"state": report.state.value, "worker": report.worker, "claim": report.claim, "cut": report.cut}
+    always = {"state": report.state.value, "worker": report.worker, "claim": report.claim, "cut": report.cut}
     more = {"reason": report.reason, "tables": report.tables, "databases": report.databases}
-    return orjson.dumps(told | {name: value for name, value in more.items() if value is not None})
+    return orjson.dumps(always | {name: value for name, value in more.items() if value is not None})
 
 
 def _shorter(report: TaskReport) -> TaskReport:

@@ -6,6 +6,7 @@ import sys
 
 from tests.fakes.redshift_settings import values
 from wrackline.consumers.contract.plan import Applied, plan_merge
+from wrackline.consumers.contract.target import Counting
 from wrackline.consumers.spark import sessions
 from wrackline.consumers.targets.redshift import PLUGIN
 from wrackline.consumers.targets.redshift.store import open_store
@@ -53,6 +54,7 @@ def main() -> None:
     target.apply(target.stage(frame, plan), plan)
     empty = target.stage(frame.limit(0), plan)
     assert empty.stage is None, "an empty batch loads nothing"
+    assert isinstance(target, Counting)
     left = list(open_store(settings)._objects(""))
     sys.stdout.write(f"{target.count(TABLE.id)} rows, {len(left)} files\n")
     target.close()

@@ -13,6 +13,7 @@ from tests.fixtures.servers import Database
 from tests.integration.targets.folded_frames import folded_frame
 from tests.integration.targets.redshift.world import RedshiftWorld
 from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.contract.target import Dropping
 from wrackline.consumers.targets.redshift import PLUGIN
 from wrackline.control.runtime.probe.target_trial import TargetTrial
 from wrackline.testing.targets.merge_model import Change
@@ -60,7 +61,9 @@ def test_a_trial_makes_a_table_merges_evolves_reads_and_drops_it(spark_world: Sp
     world = spark_world
     trial = TargetTrial(world.settings(writer="driver"), "redshift", [TABLE.id], "now", [])
     assert trial._merge(world.spark, world.target) == {"rows": 10, "columns": 11}
-    assert PLUGIN.open(world.settings(writer="driver"), world.spark).drop(trial.table)
+    opened = PLUGIN.open(world.settings(writer="driver"), world.spark)
+    assert isinstance(opened, Dropping)
+    assert opened.drop(trial.table)
     assert world.sql("SELECT relname FROM pg_class WHERE relname LIKE '%wrackline_trial%'") == []
 
 
