@@ -146,6 +146,9 @@ def end(session: SparkSession) -> None:
     except TimeoutExpired:
         gateway.proc.kill()
         gateway.proc.wait()
+    # else the next session of this process would ask the Java that has gone
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - as above
+    SparkSession._instantiatedSession = SparkSession._activeSession = None  # noqa: SLF001 - as above
 
 
 def is_gone(exc: BaseException | None) -> bool:
