@@ -171,7 +171,7 @@ class SqlSession:
         """Run a batch, statement by statement."""
         self._variables = {name.lower(): value for name, value in parameters.items()}
         self._tables.clear()
-        for statement, its_text in list(statements(text)):  # a batch that is wrong is not begun
+        for statement, its_text in statements(text):  # a batch that is wrong is not begun
             yield from self._guarded(statement, its_text)
 
     def execute(self, name: str, arguments: Sequence[tuple[str, Cell]]) -> Iterator[Outcome]:

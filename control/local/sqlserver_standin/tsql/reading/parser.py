@@ -5,7 +5,8 @@ BY, UNION ALL INSERT … VALUES, UPDATE … SET … WHERE, DELETE … WHERE BEGI
 SET of options and variables;  DECLARE;  USE;  EXEC;  IF
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from wrackline.control.local.sqlserver_standin.tsql.reading.definitions import DefinitionReader
 from wrackline.control.local.sqlserver_standin.tsql.reading.expressions import ExpressionReader
@@ -41,9 +42,13 @@ _HINTS = frozenset(
 _REFUSED_HINT = "a hint that the model does not follow"
 
 
-def statements(text: str) -> Iterator[tuple[Statement, str]]:
-    """Read a batch, statement by statement, each with its own text; the first that is unknown is an error."""
-    return _BatchReader(text).batch()
+@lru_cache(maxsize=256)
+def statements(text: str) -> Sequence[tuple[Statement, str]]:
+    """Read a batch, statement by statement, each with its own text; the first that is unknown is an error.
+
+    Clients ask the same for each database, and at each poll: what was read lately is kept, as a server does.
+    """
+    return tuple(_BatchReader(text).batch())
 
 
 def declarations(text: str) -> dict[str, SqlType]:
