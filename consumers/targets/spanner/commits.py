@@ -22,7 +22,7 @@ from google.cloud.spanner_v1.transaction import Transaction
 from wrackline.consumers.contract.plan import Applied
 from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.staged.shape import StagedShape
-from wrackline.consumers.staged.state import COLUMNS, StagedState, state_values
+from wrackline.consumers.staged.state import COLUMNS, StagedState, StateNames, state_values
 from wrackline.consumers.staged.target import STATE_MOVED
 from wrackline.consumers.targets.spanner.chunks import ChunkLimits, fit
 from wrackline.consumers.targets.spanner.rows import ChangedRow, RowMerge
@@ -59,10 +59,12 @@ class SpannerCommits:
         self._session, self._limits = session, limits
         self._states = StagedRelation(storage, _STATES)
 
-    @property
-    def name(self) -> str:
-        """Name the table of states."""
-        return path(self._states)
+    def names(self, place: StagedPlace) -> StateNames:
+        """Name a table and its state; Spanner drops no table under a view."""
+        view, table, states = map(path, (place.view, place.table, self._states))
+        drop = f"DROP VIEW {view}; DROP TABLE {table}"
+        forget = f"DELETE FROM {states} WHERE {PLACE} = '{place.table.name}'"  # noqa: S608 - letters and digits
+        return StateNames(table, states, drop, f"{drop}; {forget}")
 
     def read(self, place: StagedPlace) -> tuple[Any, ...] | None:
         """Read a table's state; None: there is none."""
