@@ -72,10 +72,6 @@ class WatchedSession(SpannerSession):
         watch.passes = max(0, watch.passes - 1)
         return done
 
-    def granted(self, rights: Sequence[str]) -> frozenset[str]:
-        """Answer in the emulator's place, which has no rights.  EMULATORS.md: sp-rights."""
-        return frozenset(rights)
-
     def _reach(self, point: str) -> None:
         if self.watch.point == point:
             self.watch.point = None

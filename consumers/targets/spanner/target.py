@@ -235,7 +235,7 @@ class SpannerTarget(Generic[Frame]):
             return upkeep(self._session, place, state.shape, forget_before_ms=forget_before_ms)
 
     def drop(self, table: TableId) -> bool:
-        """Drop view, letters and table, and last what says whose they were."""
+        """Drop view, letters and table with its indexes, and last what says whose they were."""
         place, session = self._layout.place(table), self._session
         with self._guard(table, "the removal"):
             if self._read(table) is None:
@@ -245,7 +245,8 @@ class SpannerTarget(Generic[Frame]):
             self.letters.forget(table)
             views = [f"DROP VIEW {path(place.view)}"] if session.made(place.view) is not None else []
             tables = [f"DROP TABLE {path(place.table)}"] if session.made(place.table) is not None else []
-            session.reshape([*views, *tables])
+            indexes = [f"DROP INDEX {path(one)}" for one in session.indexes(place.table)]
+            session.reshape([*views, *indexes, *tables])
             self._commits.forget(place)
         return True
 
