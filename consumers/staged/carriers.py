@@ -7,12 +7,18 @@
 
 So what the driver holds has a bound in bytes, however many rows a first load has, and however long they are.
 A folder is locked while its process lives; what a process left that was killed goes when the next one starts.
+Its name says on which machine that is, because a lock on shared storage may be seen on that one alone.  One
+of another machine, or one that names none, goes when it is old.
 """
 
+import errno
 import fcntl
+import hashlib
 import os
+import platform
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import reduce
@@ -48,6 +54,9 @@ _ROWS_OF_FILE: Final = 500_000
 _ROWS_OF_TASK: Final = 10_000  # each file is loaded by itself, so few rows are no work for many tasks
 _MOST_BYTES: Final = FEW << 20  # that the driver collects at once
 _FOLDER: Final = "wrackline-batch-"
+_OF_MACHINE: Final = 12  # characters
+_NO_LOCKS: Final = {errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
+_OLD_S: Final = 7 * 86_400  # no batch is on its way for so long
 _WRITTEN_WITH: Final = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
 _ARROW = {
     Primitive.BOOLEAN: pa.bool_(),
@@ -75,7 +84,7 @@ class DriverCarrier:
     ) -> None:
         """Remove what processes that were killed have left here."""
         self._few, self._rows_of_file, self._most_bytes = few, rows_of_file, most_bytes
-        self._locks: dict[Path, int] = {}
+        self._locks: dict[Path, int | None] = {}
         remove_left_folders()
 
     def carry(self, frame: DataFrame, plan: MergePlan, columns: Sequence[StageColumn]) -> CarriedFiles:
@@ -175,16 +184,31 @@ class DriverCarrier:
             os.close(lock)
 
 
-def _locked_folder() -> tuple[Path, int]:
-    """Make a folder and lock it; one that another process took for a left one meanwhile is given up."""
+def _locked_folder() -> tuple[Path, int | None]:
+    """Make a folder and lock it; one that another process took for a left one meanwhile is given up.
+
+    None: the file system has no locks for folders, so nobody takes this one for a left one.
+    """
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
-        with suppress(FileNotFoundError):
+        folder = Path(tempfile.mkdtemp(prefix=_of_this_machine()))
+        try:
             lock = _lock(folder)
-            if lock is not None and folder.exists():
-                return folder, lock
-            if lock is not None:
-                os.close(lock)
+        except FileNotFoundError:
+            continue
+        except OSError as exc:
+            if exc.errno not in _NO_LOCKS:
+                raise
+            return folder, None
+        if lock is not None and folder.exists():
+            return folder, lock
+        if lock is not None:
+            os.close(lock)
+
+
+def _of_this_machine() -> str:
+    """Return how names of folders begin that processes of this machine have made."""
+    machine = hashlib.sha256(platform.node().encode()).hexdigest()[:_OF_MACHINE]
+    return f"{_FOLDER}{machine}-"
 
 
 def _lock(folder: Path) -> int | None:
@@ -192,9 +216,11 @@ def _lock(folder: Path) -> int | None:
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as exc:
         os.close(opened)
-        return None
+        if isinstance(exc, BlockingIOError):
+            return None
+        raise
     return opened
 
 
@@ -203,12 +229,19 @@ def remove_left_folders() -> int:
     removed = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
         with suppress(OSError):  # another user's, or one that goes at this moment
-            lock = _lock(folder) if folder.lstat().st_uid == os.geteuid() else None
+            lock = _lock(folder) if _may_be_left(folder) else None
             if lock is not None:
                 shutil.rmtree(folder)
                 os.close(lock)
                 removed += 1
     return removed
+
+
+def _may_be_left(folder: Path) -> bool:
+    """Whether its lock says if it is left: it is ours, and made on this machine or long ago."""
+    status = folder.lstat()
+    is_here = folder.name.startswith(_of_this_machine())
+    return status.st_uid == os.geteuid() and (is_here or time.time() - status.st_mtime > _OLD_S)
 
 
 def most_records(plan: MergePlan) -> int:

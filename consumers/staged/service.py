@@ -14,9 +14,10 @@ from time import monotonic
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from wrackline.consumers.contract.direct import DirectChanges
+from wrackline.consumers.contract.limits import find_breach
 from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.staged.dialect import StagedDialect
-from wrackline.consumers.staged.merge import StageColumn
+from wrackline.consumers.staged.merge import StageColumn, breach_error
 from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.staged.shape import StagedShape
 from wrackline.consumers.staged.state import StateMove
@@ -198,6 +199,19 @@ def make_schemas(service: StagedService, session: StagedSession, names: Iterable
     for name in dict.fromkeys(names):
         if not service.has_schema(session, name):
             session.run(f"CREATE SCHEMA IF NOT EXISTS {service.dialect.quoted(name)}")
+
+
+def carry_frame(
+    carrier: Carrier[Frame], frame: Frame, plan: MergePlan, columns: Sequence[StageColumn], view: str
+) -> CarriedFiles:
+    """Write the files, unless the service can't hold a value."""
+    try:
+        return carrier.carry(frame, plan, columns)
+    except Exception as exc:
+        found = find_breach(str(exc))
+        if found is None:
+            raise
+    raise breach_error(*found, plan, columns, view)
 
 
 def load_stage(

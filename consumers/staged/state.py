@@ -20,15 +20,19 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from wrackline.consumers.contract import applied_text
-from wrackline.consumers.contract.plan import Applied, OurColumns, PlannedColumn, TableMode
+from wrackline.consumers.contract.modes import MADE_OTHERWISE, OTHER_MODE
+from wrackline.consumers.contract.plan import Applied, MergePlan, OurColumns, PlannedColumn, TableMode
+from wrackline.consumers.contract.target import Alteration
 from wrackline.consumers.staged.dialect import Primitive, StagedDialect
+from wrackline.consumers.staged.places import StagedPlace
 from wrackline.consumers.staged.shape import StagedColumn, StagedShape
 from wrackline.schemas import untrusted
 from wrackline.schemas.errors import Definite, OperatorNeeded, define
+from wrackline.schemas.tables.evolution import ChangeType, Widening
 from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.tables.type_json import type_from_json, type_to_json
 from wrackline.schemas.tables.types import ColumnType
@@ -48,9 +52,24 @@ BROKEN = define(
     "staged.state_broken",
     OperatorNeeded,
     "what {state} keeps about {table} can't be read: it is not one row as Wrackline writes it",
-    hint="set {state} back to what it was, and {table} to the same moment; or start over: DROP TABLE {table};"
+    hint="set {state} back to what it was, and {table} to the same moment; or start over: {drop};"
     " then: wrackline snapshot start <pipeline.toml> '<table>'",
 )
+TYPE_CHANGED = define(
+    "staged.type_changed",
+    OperatorNeeded,
+    "column {column} of {place} is {old} and can't become {new} with the values it has",
+    hint="read it again into a new table: {drop}; then: wrackline snapshot start <pipeline.toml> '{table}'",
+)
+
+
+class StateNames(NamedTuple):
+    """How errors name a table and what is kept about it, and the statements that take them away."""
+
+    table: str
+    state: str
+    drop: str  # what it holds: the next batch makes it again
+    drop_all: str  # also its view, and what is kept about it
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +129,42 @@ def state_query(table: str) -> str:
     return f"SELECT {', '.join(COLUMNS)} FROM {table}"  # noqa: S608 - the name is quoted
 
 
-def read_state(row: Sequence[Any], state: str, table: str) -> StagedState:
+def removal(place: StagedPlace, dialect: StagedDialect) -> tuple[str, str, str]:
+    """Take a table away: its view first, and last what says whose it was."""
+    view, table, state = map(dialect.path, (place.view, place.table, place.state))
+    return f"DROP VIEW IF EXISTS {view}", f"DROP TABLE IF EXISTS {table}", f"DROP TABLE IF EXISTS {state}"
+
+
+def state_names(place: StagedPlace, dialect: StagedDialect) -> StateNames:
+    """Name a table whose state has a table of its own.
+
+    Redshift drops no table under a view.  Elsewhere a view stays, and readers keep their rights.
+    """
+    steps = removal(place, dialect)
+    drop = "; ".join(steps[:2] if dialect.transactional_ddl else steps[1:2])
+    return StateNames(dialect.path(place.table), dialect.path(place.state), drop, "; ".join(steps))
+
+
+def check_made(state: StagedState, plan: MergePlan, names: StateNames) -> None:
+    """Refuse a table that was made for another mode, or with other columns of ours."""
+    table, made, wanted = plan.table.id, state.shape.mode.value, plan.mode.value
+    if made != wanted:
+        raise OTHER_MODE(target=names.table, made=made, wanted=wanted, drop=names.drop, table=table)
+    if state.shape.ours != plan.ours:
+        raise MADE_OTHERWISE(target=names.table, drop=names.drop, table=table)
+
+
+def check_types(table: TableId, changes: Sequence[Alteration], names: StateNames) -> None:
+    """Refuse a type that a column can't become with its values."""
+    for one in changes:
+        if isinstance(one, ChangeType) and one.widening is Widening.OTHER:
+            types = {"old": one.old.source, "new": one.new.source}
+            raise TYPE_CHANGED(
+                column=repr(one.name), place=names.table, drop=names.drop, table=table, **types
+            )
+
+
+def read_state(row: Sequence[Any], names: StateNames) -> StagedState:
     """Read a row that others may have changed; the names are for the errors."""
     try:
         number, version, source, made, shape, applied = row
@@ -124,11 +178,11 @@ def read_state(row: Sequence[Any], state: str, table: str) -> StagedState:
         ) if known else None  # fmt: skip
         progress = unquote(untrusted.text(applied))
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
-        refused = BROKEN(state=state, table=table)
+        refused = BROKEN(state=names.state, table=names.table, drop=names.drop_all)
         raise refused from None  # the first error shows the row
     if found is None:
-        raise UNREADABLE(state=state, table=table)
-    return replace(found, applied=applied_text.parse(progress, table, f"DROP TABLE {table}"))
+        raise UNREADABLE(state=names.state, table=names.table)
+    return replace(found, applied=applied_text.parse(progress, names.table, names.drop_all))
 
 
 class StateMemory:

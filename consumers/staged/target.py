@@ -19,8 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
 from wrackline.consumers.contract.direct import DirectChanges
-from wrackline.consumers.contract.limits import find_breach
-from wrackline.consumers.contract.modes import MADE_OTHERWISE, OTHER_MODE
 from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
 from wrackline.consumers.contract.target import (
     Alteration,
@@ -31,7 +29,7 @@ from wrackline.consumers.contract.target import (
 )
 from wrackline.consumers.newest.plain_columns import plan_of_changes
 from wrackline.consumers.staged.letters import StagedLetters
-from wrackline.consumers.staged.merge import StageColumn, StagedMerge, breach_error, staged_columns
+from wrackline.consumers.staged.merge import StageColumn, StagedMerge, staged_columns
 from wrackline.consumers.staged.places import StagedLayout, StagedPlace, new_mark
 from wrackline.consumers.staged.service import (
     UPKEEP_MS,
@@ -45,6 +43,7 @@ from wrackline.consumers.staged.service import (
     StagedSession,
     StagedSessions,
     StageTable,
+    carry_frame,
     load_stage,
     make_schemas,
 )
@@ -52,16 +51,19 @@ from wrackline.consumers.staged.shape import drop_column, empty_column, first_sh
 from wrackline.consumers.staged.state import (
     StagedState,
     StateMemory,
+    check_made,
+    check_types,
     first_state,
     read_state,
+    removal,
     state_move,
+    state_names,
 )
 from wrackline.consumers.staged.upkeep import forget_stages, upkeep
 from wrackline.consumers.staged.versions import StagedVersions
 from wrackline.consumers.staged.view import create_view, read_view
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
 from wrackline.schemas.language.findings import Finding
-from wrackline.schemas.tables.evolution import ChangeType, Widening
 from wrackline.schemas.tables.table import TableId
 
 Frame = TypeVar("Frame")
@@ -91,7 +93,7 @@ REPLACED = define(
     "staged.replaced",
     OperatorNeeded,
     "{place} is another table than the one that {state} was kept about",
-    hint="what it holds is not known to be what was applied; start over: DROP TABLE {place}; then:"
+    hint="what it holds is not known to be what was applied; start over: {drop}; then:"
     " wrackline snapshot start <pipeline.toml> '{table}'",
 )
 STATE_MOVED = define(
@@ -113,13 +115,6 @@ SEQUENCE_OF_FIELDS = define(
     "the versions of {table} are placed by several fields, and {place} would show one value in their place",
     hint="make one column of them in the flow's view, which sorts as they do, and name it:"
     " sequence_by='place'; for two whole numbers: lpad(first, 19, '0') || lpad(second, 19, '0') AS place",
-)
-TYPE_CHANGED = define(
-    "staged.type_changed",
-    OperatorNeeded,
-    "column {column} of {place} is {old} and can't become {new} with the values it has",
-    hint="read it again into a new table: DROP TABLE {place};"
-    " then: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 
 
@@ -180,7 +175,7 @@ class StagedTarget(Generic[Frame]):
             state = self._state(session, table)
             if state is None:
                 state = self._create(session, plan, place)
-            check_made(state, plan, self._dialect.path(place.table))
+            check_made(state, plan, state_names(place, self._dialect))
             if state.shape.leaving and not self._dialect.transactional_ddl:
                 # a session that is about to keep one of these places is refused from here on
                 state = self._move(session, place, state, state.then(), "a change of shape")
@@ -190,10 +185,7 @@ class StagedTarget(Generic[Frame]):
         """Add columns, move the state together with their values, then show the new shape."""
         table, place, dialect = plan.table.id, self._layout.place(plan.table.id), self._dialect
         path = dialect.path(place.table)
-        for change in changes:
-            if isinstance(change, ChangeType) and change.widening is Widening.OTHER:
-                old, new = change.old.source, change.new.source
-                raise TYPE_CHANGED(column=repr(change.name), place=path, old=old, new=new, table=table)
+        check_types(table, changes, state_names(place, dialect))
         with self._session(table, "a change of shape") as session:
             state = self._needed(session, table)
             reshaping = reshape_columns(state.shape, plan, changes, dialect, state.number)
@@ -212,8 +204,9 @@ class StagedTarget(Generic[Frame]):
     def stage(self, frame: Frame, plan: MergePlan) -> StagedBatch:
         """Load a batch into a table of its own; an earlier batch of the table that was not merged goes."""
         self._forget_staged(plan.table.id)
-        columns = staged_columns(plan, self._dialect)
-        return self._load(self._carried(frame, plan, columns), plan, columns)
+        columns, view = staged_columns(plan, self._dialect), self._layout.place(plan.table.id).view
+        files = carry_frame(self._carrier, frame, plan, columns, self._dialect.path(view))
+        return self._load(files, plan, columns)
 
     def begin_direct(self, plan: MergePlan) -> "StagedTarget[Frame] | None":
         """Merge changes that are in Arrow, where the carrier takes them."""
@@ -248,17 +241,6 @@ class StagedTarget(Generic[Frame]):
             self._carrier.forget(files)
         return batch
 
-    def _carried(self, frame: Frame, plan: MergePlan, columns: tuple[StageColumn, ...]) -> CarriedFiles:
-        """Write the files, unless the service can't hold a value."""
-        try:
-            return self._carrier.carry(frame, plan, columns)
-        except Exception as exc:
-            found = find_breach(str(exc))
-            if found is None:
-                raise
-        place = self._dialect.path(self._layout.place(plan.table.id).view)
-        raise breach_error(*found, plan, columns, place)
-
     def apply(self, staged: StagedBatch, plan: MergePlan) -> None:
         """Merge rows and offsets in one transaction (INV-5, INV-7)."""
         table, place = plan.table.id, self._layout.place(plan.table.id)
@@ -292,16 +274,15 @@ class StagedTarget(Generic[Frame]):
 
     def drop(self, table: TableId) -> bool:
         """Drop view, letters and table, and last what says whose they were."""
-        place, path = self._layout.place(table), self._dialect.path
+        place = self._layout.place(table)
         with self._session(table, "the removal") as session:
             if self._read(session, table) is None:
                 return False
             self._forget_staged(table)
             self._memory.forget(table)
             self.letters.forget(session, table)
-            session.run(f"DROP VIEW IF EXISTS {path(place.view)}")
-            session.run(f"DROP TABLE IF EXISTS {path(place.table)}")
-            session.run(f"DROP TABLE IF EXISTS {path(place.state)}")
+            for text in removal(place, self._dialect):
+                session.run(text)
         return True
 
     def set_aside(self, table: TableId, suffix: str) -> str | None:
@@ -457,20 +438,20 @@ class StagedTarget(Generic[Frame]):
         if made is None:
             return None
         if made != state.made:
-            path = self._dialect.path
-            raise REPLACED(place=path(place.table), state=path(place.state), table=table)
+            names = state_names(place, self._dialect)
+            raise REPLACED(place=names.table, state=names.state, drop=names.drop, table=table)
         self._memory.put(table, state)
         return state
 
     def _read(self, session: StagedSession, table: TableId) -> StagedState | None:
         """Read the state, which must not be another table's; a table that is gone may have one."""
-        place, path = self._layout.place(table), self._dialect.path
+        place = self._layout.place(table)
         row = self._service.state_row(session, place.state)
         if row is None:
             return None
-        state = read_state(row, path(place.state), path(place.table))
+        state = read_state(row, state_names(place, self._dialect))
         if state.source != table:
-            raise PLACE_TAKEN(place=path(place.view), other=state.source, table=table)
+            raise PLACE_TAKEN(place=self._dialect.path(place.view), other=state.source, table=table)
         return state
 
     def _forget_staged(self, table: TableId) -> None:
@@ -494,12 +475,3 @@ class StagedTarget(Generic[Frame]):
             if refusal is not None:
                 raise refusal from None
             raise
-
-
-def check_made(state: StagedState, plan: MergePlan, target: str) -> None:
-    """Refuse a table that was made for another mode, or with other columns of ours."""
-    drop, made, wanted = f"DROP TABLE {target}", state.shape.mode.value, plan.mode.value
-    if made != wanted:
-        raise OTHER_MODE(target=target, made=made, wanted=wanted, drop=drop, table=plan.table.id)
-    if state.shape.ours != plan.ours:
-        raise MADE_OTHERWISE(target=target, drop=drop, table=plan.table.id)

@@ -28,15 +28,17 @@ from wrackline.consumers.contract.plan import (
     TopicPartition,
     plan_merge,
 )
-from wrackline.consumers.contract.target import Target, UpkeepRemoval
+from wrackline.consumers.contract.target import Reading, Target, UpkeepRemoval
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.tables import evolution
 from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
+from wrackline.schemas.tables.plain_cells import plain
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
 from wrackline.testing.targets.merge_model import Change, Key, Stored, Values
 
 TEXT, INTEGER = ColumnType(Kind.STRING, "text"), ColumnType(Kind.INT32, "integer")
+BOOLEAN = ColumnType(Kind.BOOLEAN, "boolean")
 COLUMNS = (
     Column("shop", 1, TEXT, nullable=False),
     Column("number", 2, INTEGER, nullable=False),
@@ -143,6 +145,19 @@ class MergePromises:
         assert world.visible(TABLE.id)[B] == {"shop": "b", "number": 2, "label": "y", "big": "é\n'\"\\ 😀"}
         put(world, plan_for(world, 5), change("u", A, 3, "new"), change("d", B, 4))
         assert labels(world) == {A: "new"}
+
+    def test_rows_are_read_as_they_were_merged(self, world: TargetWorld) -> None:
+        more = Column("share", 5, ColumnType(Kind.FLOAT64, "float8")), Column("yes", 6, BOOLEAN)
+        plan, target = plan_for(world, 3, table=replace(TABLE, columns=(*COLUMNS, *more))), world.target
+        if not isinstance(target, Reading):
+            pytest.skip("this target can't read")
+        assert list(target.read(TABLE.id)) == []
+        merged = change("c", A, 1, "", "é\n'\"\\ 😀", share=0.1, yes=True), change("c", B, 2, share=-1e300)
+        put(world, plan, *merged, change("d", ("c", 3), 3))
+        held = world.target.held(TABLE.id) or ()
+        rows = sorted(map(list, target.read(TABLE.id)), key=lambda row: str(row[0]))
+        found = [[plain(one.type.kind, cell) for one, cell in zip(held, row, strict=True)] for row in rows]
+        assert found == [[row.values.get(one.target) for one in held] for row in merged]
 
     def test_a_batch_twice_is_a_batch_once(self, world: TargetWorld) -> None:
         """T-S5, kafka-connect-bigquery#369."""

@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.duck_service import DIALECT, IN_PARTS, DuckService
 from tests.fakes.duck_world import DuckWorld
+from tests.fixtures.starting_over import run_hint, starts_over
 from tests.fixtures.tiers import alternatives
 from wrackline.consumers.contract.plan import Applied, KeyColumnRange, MergePlan
 from wrackline.consumers.contract.target import Target, UpkeepRemoval
@@ -169,13 +170,20 @@ def test_a_table_that_was_dropped_by_hand_starts_over(world: DuckWorld) -> None:
     assert labels(world) == {B: "y"}
 
 
+def test_what_a_hint_says_to_run_starts_a_table_over(world: DuckWorld) -> None:
+    starts_over(world, world.sql, f"UPDATE {STATE} SET shape = 'x'")
+
+
 def test_a_table_that_was_replaced_by_hand_is_not_taken_for_ours(world: DuckWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     world.sql(f"DROP VIEW public.orders; CREATE TABLE kept AS FROM {STORAGE}; DROP TABLE {STORAGE}")
     world.sql(f"CREATE TABLE {STORAGE} AS FROM kept")
     world.restart()
-    with pytest.raises(OperatorNeeded, match=r"staged\.replaced"):
+    with pytest.raises(OperatorNeeded, match=r"staged\.replaced") as refused:
         world.target.applied(TABLE.id)
+    run_hint(refused.value, world.sql)
+    put(world, plan_for(world, 1), change("c", B, 1, "y"))
+    assert labels(world) == {B: "y"}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from wrackline.consumers.staged.merge import StageColumn
 from wrackline.consumers.staged.places import StagedLayout
 from wrackline.consumers.staged.service import CarriedFiles
 from wrackline.consumers.staged.shape import StagedShape
-from wrackline.consumers.staged.state import read_state
+from wrackline.consumers.staged.state import StateNames, read_state
 from wrackline.consumers.staged.target import TRUST_S, StagedTarget
 from wrackline.schemas.tables.table import TableId
 from wrackline.testing.targets.merge_model import (
@@ -236,7 +236,7 @@ class DuckWorld:
         row = self.service.state_row(session, place.state)
         if row is None or self.service.made(session, place.table) is None:
             return None
-        return read_state(row, "the state", "the table").shape
+        return read_state(row, StateNames("the table", "the state", "", "")).shape
 
     def sql(self, text: str) -> list[dict[str, Any]]:
         """Run a statement as another user."""

@@ -18,7 +18,7 @@ from wrackline.consumers.contract.target import Target
 from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.places import StagedLayout
 from wrackline.consumers.staged.shape import StagedShape
-from wrackline.consumers.staged.state import read_state
+from wrackline.consumers.staged.state import StateNames, read_state
 from wrackline.consumers.staged.target import StagedTarget
 from wrackline.consumers.targets.snowflake.check import SnowflakeFacts
 from wrackline.consumers.targets.snowflake.connect import SnowflakeAccount
@@ -149,7 +149,7 @@ class SnowflakeWorld:
         row = self.service.state_row(session, place.state)
         if row is None or self.service.made(session, place.table) is None:
             return None
-        return read_state(row, "the state", "the table").shape
+        return read_state(row, StateNames("the table", "the state", "", "")).shape
 
     def sql(self, text: str) -> list[dict[str, Any]]:
         """Run a statement as another user."""

@@ -20,7 +20,7 @@ from wrackline.consumers.contract.plan import END, START, MergePlan
 from wrackline.consumers.contract.target import Target
 from wrackline.consumers.staged.places import StagedLayout
 from wrackline.consumers.staged.shape import StagedShape
-from wrackline.consumers.staged.state import read_state
+from wrackline.consumers.staged.state import StateNames, read_state
 from wrackline.consumers.targets.spanner.chunks import ChunkLimits
 from wrackline.consumers.targets.spanner.commits import SpannerCommits
 from wrackline.consumers.targets.spanner.config import INVOKER
@@ -71,10 +71,6 @@ class WatchedSession(SpannerSession):
             self._reach(AFTER)
         watch.passes = max(0, watch.passes - 1)
         return done
-
-    def granted(self, rights: Sequence[str]) -> frozenset[str]:
-        """Answer in the emulator's place, which has no rights.  EMULATORS.md: sp-rights."""
-        return frozenset(rights)
 
     def _reach(self, point: str) -> None:
         if self.watch.point == point:
@@ -162,7 +158,7 @@ class SpannerWorld:
         row = SpannerCommits(self.user, self.layout.letters.schema, ChunkLimits()).read(place)
         if row is None or self.user.made(place.table) is None:
             return None
-        return read_state(row, "the state", "the table").shape
+        return read_state(row, StateNames("the table", "the state", "", "")).shape
 
     def sql(self, text: str) -> list[dict[str, Any]]:
         """Ask as another user."""

@@ -22,7 +22,7 @@ from wrackline.schemas.language.findings import Finding, Severity
 from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.tables.types import Kind
-from wrackline.testing.targets.merge_model import Key, Latest, Rows, Stored, forget, merge, settle
+from wrackline.testing.targets.merge_model import Key, Latest, Rows, Stored, forget, merge, settle, visible
 from wrackline.testing.targets.target_suite import Crash
 
 Frame = Mapping[Key, Latest]
@@ -188,6 +188,11 @@ class FakeTarget:
         name = next(one for one in names if one not in taken)
         self._storage.aside[table._replace(name=name)] = found
         return name
+
+    def read(self, table: TableId) -> Sequence[Sequence[object]]:
+        found = self._storage.tables.get(table)
+        rows = {} if found is None else visible(found.rows)
+        return [[row[one.target] for one in self.held(table) or ()] for row in rows.values()]
 
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         return [

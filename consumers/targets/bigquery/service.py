@@ -15,7 +15,7 @@ from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.staged.service import StagedSession, StageTable
 from wrackline.consumers.staged.shape import StagedShape
-from wrackline.consumers.staged.state import COLUMNS, read_state
+from wrackline.consumers.staged.state import COLUMNS, read_state, state_names
 from wrackline.consumers.targets.bigquery.check import CheckScope, find_problems
 from wrackline.consumers.targets.bigquery.dialect import DIALECT
 from wrackline.consumers.targets.bigquery.partitions import (
@@ -114,8 +114,7 @@ class BigQueryService:
 
         def shape(place: StagedPlace) -> StagedShape | None:
             row = self.state_row(session, place.state)
-            paths = DIALECT.path(place.state), DIALECT.path(place.table)
-            return None if row is None else read_state(row, *paths).shape
+            return None if row is None else read_state(row, state_names(place, DIALECT)).shape
 
         return find_problems(self.client, CheckScope(places, shape, self._batch_s, self._upkeep_s))
 

@@ -10,7 +10,7 @@ In: a chunk of rows, and the state before it.  Out: the state after it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -22,18 +22,11 @@ from google.cloud.spanner_v1.transaction import Transaction
 from wrackline.consumers.contract.plan import Applied
 from wrackline.consumers.staged.places import StagedPlace, StagedRelation
 from wrackline.consumers.staged.shape import StagedShape
-from wrackline.consumers.staged.state import COLUMNS, StagedState, state_values
+from wrackline.consumers.staged.state import COLUMNS, StagedState, StateNames, state_values
 from wrackline.consumers.staged.target import STATE_MOVED
 from wrackline.consumers.targets.spanner.chunks import ChunkLimits, fit
 from wrackline.consumers.targets.spanner.rows import ChangedRow, RowMerge
-from wrackline.consumers.targets.spanner.session import (
-    CALL_S,
-    SCAN_S,
-    SpannerSession,
-    full_name,
-    parameters,
-    rows_of,
-)
+from wrackline.consumers.targets.spanner.session import SCAN_S, SpannerSession, full_name, rows_of
 from wrackline.consumers.targets.spanner.texts import (
     PLACE,
     across,
@@ -55,6 +48,8 @@ class SpannerChunk:
     merge: RowMerge | VersionMerge
     rows: Sequence[ChangedRow]
     void: frozenset[tuple[str, ...]] = frozenset()  # keys of rows that a truncate has voided: they go
+    others: frozenset[str] = frozenset()  # keys whose versions its truncates end
+    are_all: bool = True  # of those
 
 
 class SpannerCommits:
@@ -64,10 +59,12 @@ class SpannerCommits:
         self._session, self._limits = session, limits
         self._states = StagedRelation(storage, _STATES)
 
-    @property
-    def name(self) -> str:
-        """Name the table of states."""
-        return path(self._states)
+    def names(self, place: StagedPlace) -> StateNames:
+        """Name a table and its state; Spanner drops no table under a view."""
+        view, table, states = map(path, (place.view, place.table, self._states))
+        drop = f"DROP VIEW {view}; DROP TABLE {table}"
+        forget = f"DELETE FROM {states} WHERE {PLACE} = '{place.table.name}'"  # noqa: S608 - letters and digits
+        return StateNames(table, states, drop, f"{drop}; {forget}")
 
     def read(self, place: StagedPlace) -> tuple[Any, ...] | None:
         """Read a table's state; None: there is none."""
@@ -111,7 +108,7 @@ class SpannerCommits:
         self, place: StagedPlace, state: StagedState, chunk: SpannerChunk, applied: Applied | None
     ) -> StagedState:
         """Commit a chunk, with what is applied then if it is the last; what is too large goes by halves."""
-        most = self._limits.mutations
+        most, chunk = self._limits.mutations, self._with_others(place, state.shape, chunk)
         while True:
             work = partial(self._merge, place=place, before=state, chunk=chunk, most=most, applied=applied)
             try:
@@ -124,6 +121,7 @@ class SpannerCommits:
                 if is_done:
                     return state
                 chunk = replace(chunk, void=frozenset())  # its own rows may have their keys now
+                chunk = self._with_others(place, state.shape, chunk)
 
     def _merge(
         self,
@@ -153,10 +151,9 @@ class SpannerCommits:
         most: int,
     ) -> bool:
         """Write what the rows change, as much as a commit takes; False: there is more."""
-        merge, table, is_all = chunk.merge, full_name(place.table), True
+        merge, table = chunk.merge, full_name(place.table)
         if isinstance(merge, VersionMerge):
-            others, is_all = self._across(work, place, shape, merge.truncates(chunk.rows))
-            keys = merge.keys(chunk.rows, others)
+            keys = merge.keys(chunk.rows, chunk.others)
         else:
             keys = merge.keys(chunk.rows)
         of_key = len(primary_key(shape))
@@ -172,19 +169,23 @@ class SpannerCommits:
             work.insert_or_update(table, columns, values)
         if gone:
             work.delete(table, KeySet(keys=[[key] for key in gone]))
-        return is_all and fits
+        return chunk.are_all and fits
 
-    def _across(
-        self, work: Transaction, place: StagedPlace, shape: StagedShape, truncates: Iterable[str]
-    ) -> tuple[set[str], bool]:
-        """Return keys that have a version across one of these truncates, and whether they are all."""
+    def _with_others(self, place: StagedPlace, shape: StagedShape, chunk: SpannerChunk) -> SpannerChunk:
+        """Find keys that have a version across one of the chunk's truncates, at most `voids` of each.
+
+        A truncate is looked for in the whole table, so nobody is kept from it meanwhile: in a transaction
+        each row would be locked until its commit.  The keys hold where the state's number does.
+        """
+        if not isinstance(chunk.merge, VersionMerge):
+            return chunk
         most, keys = self._limits.voids, set[str]()
-        for seq in truncates:
-            found = _ask(work, across(place.table, shape, most), seq=seq)
+        for seq in chunk.merge.truncates(chunk.rows):
+            found = self._session.ask(across(place.table, shape, most), within_s=SCAN_S, seq=seq)
             keys.update(key for (key,) in found)
             if len(found) == most:
-                return keys, False
-        return keys, True
+                return replace(chunk, others=frozenset(keys), are_all=False)
+        return replace(chunk, others=frozenset(keys), are_all=True)
 
     def _check_number(self, work: Transaction, place: StagedPlace, state: StagedState, doing: str) -> None:
         found = list(rows_of(work, self._states, ["number"], _key(place)))
@@ -200,10 +201,6 @@ class SpannerCommits:
             work.insert(table, names, values)
         else:
             work.update(table, names, values)
-
-
-def _ask(work: Transaction, text: str, **values: str) -> list[tuple[str, ...]]:
-    return [tuple(row) for row in work.execute_sql(text, timeout=CALL_S, **parameters(values))]
 
 
 def _key(place: StagedPlace) -> KeySet:

@@ -25,7 +25,8 @@ LOGIN_REFUSED = define(
     OperatorNeeded,
     "Google does not take the credentials, so {doing} of {place} could not begin",
     hint="name a file with valid ones: target.credentials.file; without that setting they are those of:"
-    " gcloud auth application-default login",
+    " gcloud auth application-default login; an emulator wants none: target.endpoint = "
+    '"http://127.0.0.1:9010"',
     connects=True,
 )
 DENIED = define(

@@ -38,6 +38,14 @@ _MADE: Final = (
     f" AND c.table_name = t.table_name AND STARTS_WITH(c.column_name, '{MADE}')"
     " WHERE t.table_schema = @schema AND t.table_name = @name"
 )
+_VIEW: Final = (
+    "SELECT v.table_name FROM information_schema.views AS v"
+    " WHERE v.table_schema = @schema AND v.table_name = @name"
+)
+_INDEXES: Final = (
+    "SELECT i.index_name FROM information_schema.indexes AS i WHERE i.table_schema = @schema"
+    " AND i.table_name = @name AND i.index_type = 'INDEX' AND NOT i.spanner_is_managed"
+)
 _COLUMN: Final = (
     "SELECT c.column_name FROM information_schema.columns AS c"
     " WHERE c.table_schema = @schema AND c.table_name = @name"
@@ -92,6 +100,15 @@ class SpannerSession:
         """Return what distinguishes a table of ours from a later one of its name; None: it is not there."""
         found = self.ask(_MADE, schema=relation.schema, name=relation.name)
         return None if not found else str(found[0][0] or _OTHER)
+
+    def is_view(self, relation: StagedRelation) -> bool:
+        """Whether something is a view, and no table."""
+        return bool(self.ask(_VIEW, schema=relation.schema, name=relation.name))
+
+    def indexes(self, table: StagedRelation) -> list[StagedRelation]:
+        """Return the indexes that somebody has made on a table; they are in its schema."""
+        found = self.ask(_INDEXES, schema=table.schema, name=table.name)
+        return [table._replace(name=str(name)) for (name,) in found]
 
     def granted(self, rights: Sequence[str]) -> frozenset[str]:
         """Return which of these rights in the database the account has."""

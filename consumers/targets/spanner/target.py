@@ -23,10 +23,8 @@ import pyarrow.parquet as pq
 
 from wrackline.consumers.contract.direct import DirectChanges
 from wrackline.consumers.contract.identifiers import NAME_RESERVED
-from wrackline.consumers.contract.limits import find_breach
 from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
 from wrackline.consumers.contract.target import (
-    VALUE_REFUSED,
     Alteration,
     Capabilities,
     MergeStyle,
@@ -36,9 +34,9 @@ from wrackline.consumers.newest.plain_columns import plan_of_changes
 from wrackline.consumers.staged.carriers import DriverCarrier
 from wrackline.consumers.staged.merge import staged_columns
 from wrackline.consumers.staged.places import StagedLayout, StagedPlace, read_layout
-from wrackline.consumers.staged.service import UPKEEP_MS, CarriedFiles, Carrier, CarriesChanges
+from wrackline.consumers.staged.service import UPKEEP_MS, CarriedFiles, Carrier, CarriesChanges, carry_frame
 from wrackline.consumers.staged.shape import StagedShape, first_shape, reshape_columns
-from wrackline.consumers.staged.state import StagedState, StateMemory, read_state
+from wrackline.consumers.staged.state import StagedState, StateMemory, check_made, check_types, read_state
 from wrackline.consumers.staged.target import (
     NAME_TAKEN,
     PLACE_TAKEN,
@@ -48,8 +46,6 @@ from wrackline.consumers.staged.target import (
     STATE_MOVED,
     TABLE_GONE,
     TRUST_S,
-    TYPE_CHANGED,
-    check_made,
 )
 from wrackline.consumers.targets.spanner.check import find_problems
 from wrackline.consumers.targets.spanner.chunks import ChunkLimits, cut
@@ -69,7 +65,6 @@ from wrackline.consumers.targets.spanner.texts import (
 )
 from wrackline.consumers.targets.spanner.types import (
     DIALECT,
-    LIMITS,
     legal,
     physical,
     quoted,
@@ -81,7 +76,6 @@ from wrackline.consumers.targets.spanner.versions import VersionMerge
 from wrackline.schemas.errors import Transient
 from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.settings.settings_registry import Values
-from wrackline.schemas.tables.evolution import ChangeType, Widening
 from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.tables.types import Kind
 
@@ -155,7 +149,7 @@ class SpannerTarget(Generic[Frame]):
             state = self._state(table)
             if state is None:
                 state = self._create(plan, place)
-            check_made(state, plan, path(place.table))
+            check_made(state, plan, self._commits.names(place))
             if state.shape.leaving:  # a session that is about to keep one of these places is refused
                 state = self._move(place, state, state.then(), "a change of shape")
             self._finish(state, place)
@@ -163,10 +157,7 @@ class SpannerTarget(Generic[Frame]):
     def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
         """Add columns, and fill second places, which may be repeated; move the state; show the new shape."""
         table, place = plan.table.id, self._layout.place(plan.table.id)
-        for one in changes:
-            if isinstance(one, ChangeType) and one.widening is Widening.OTHER:
-                names = {"column": repr(one.name), "place": path(place.table), "table": table}
-                raise TYPE_CHANGED(old=one.old.source, new=one.new.source, **names)
+        check_types(table, changes, self._commits.names(place))
         with self._guard(table, "a change of shape"):
             state = self._needed(table)
             reshaping = reshape_columns(state.shape, plan, changes, DIALECT, state.number)
@@ -186,7 +177,8 @@ class SpannerTarget(Generic[Frame]):
     def stage(self, frame: Frame, plan: MergePlan) -> SpannerBatch:
         """Write the batch to files of this machine; an earlier batch that was not merged goes."""
         self._forget_staged(plan.table.id)
-        return self._hold(self._carried(frame, plan), plan)
+        columns, view = staged_columns(plan, DIALECT), path(self._layout.place(plan.table.id).view)
+        return self._hold(carry_frame(self._carrier, frame, plan, columns, view), plan)
 
     def begin_direct(self, plan: MergePlan) -> "SpannerTarget[Frame] | None":
         """Merge changes that are in Arrow, where the carrier takes them."""
@@ -243,7 +235,7 @@ class SpannerTarget(Generic[Frame]):
             return upkeep(self._session, place, state.shape, forget_before_ms=forget_before_ms)
 
     def drop(self, table: TableId) -> bool:
-        """Drop view, letters and table, and last what says whose they were."""
+        """Drop view, letters and table with its indexes, and last what says whose they were."""
         place, session = self._layout.place(table), self._session
         with self._guard(table, "the removal"):
             if self._read(table) is None:
@@ -253,7 +245,8 @@ class SpannerTarget(Generic[Frame]):
             self.letters.forget(table)
             views = [f"DROP VIEW {path(place.view)}"] if session.made(place.view) is not None else []
             tables = [f"DROP TABLE {path(place.table)}"] if session.made(place.table) is not None else []
-            session.reshape([*views, *tables])
+            indexes = [f"DROP INDEX {path(one)}" for one in session.indexes(place.table)]
+            session.reshape([*views, *indexes, *tables])
             self._commits.forget(place)
         return True
 
@@ -304,21 +297,6 @@ class SpannerTarget(Generic[Frame]):
         with self._lock:
             self._staged[plan.table.id] = batch
         return batch
-
-    def _carried(self, frame: Frame, plan: MergePlan) -> CarriedFiles:
-        """Write the files, unless Spanner can't hold a value."""
-        columns = staged_columns(plan, DIALECT)
-        try:
-            return self._carrier.carry(frame, plan, columns)
-        except Exception as exc:
-            found = find_breach(str(exc))
-            if found is None:
-                raise
-            name, breach = found
-        column = plan.columns[int(name.removeprefix("c"))]
-        why = LIMITS[column.type.kind].words(breach)
-        place = path(self._layout.place(plan.table.id).view)
-        raise VALUE_REFUSED(place=place, column=repr(column.source), why=why)
 
     def _create(self, plan: MergePlan, place: StagedPlace) -> StagedState:
         """Begin a table; what says so comes first, so that no stranger's table is taken for it."""
@@ -387,7 +365,9 @@ class SpannerTarget(Generic[Frame]):
         if made is None:
             return None
         if made != state.made:
-            raise REPLACED(place=path(place.table), state=self._commits.name, table=table)
+            names = self._commits.names(place)  # its view is gone, or the table could not have been dropped
+            drop = f"DROP TABLE {names.table}"
+            raise REPLACED(place=names.table, state=names.state, drop=drop, table=table)
         self._memory.put(table, state)
         return state
 
@@ -397,7 +377,7 @@ class SpannerTarget(Generic[Frame]):
         row = self._commits.read(place)
         if row is None:
             return None
-        state = read_state(row, self._commits.name, path(place.table))
+        state = read_state(row, self._commits.names(place))
         if state.source != table:
             raise PLACE_TAKEN(place=path(place.view), other=state.source, table=table)
         return state

@@ -13,8 +13,10 @@ import requests
 from google.api_core.exceptions import Conflict, NotFound
 
 from tests.fakes.bigquery_world import BigQueryWorld
+from tests.fixtures.starting_over import starts_over
 from wrackline.consumers.staged.places import StagedRelation
 from wrackline.consumers.staged.state import StateMove
+from wrackline.consumers.targets.bigquery.dialect import DIALECT
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
@@ -278,3 +280,9 @@ def test_a_name_that_something_else_has_is_found_before_a_table_is_made(world: B
     world.sql(taken.suggestion.rpartition(": ")[2])
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     assert "bigquery.not_our_place" not in [one.id for one in world.target.check([TABLE.id])]
+
+
+@pytest.mark.full
+def test_what_a_hint_says_to_run_starts_a_table_over(world: BigQueryWorld) -> None:
+    state = DIALECT.path(world.layout.place(TABLE.id).state)
+    starts_over(world, world.sql, f"UPDATE {state} SET shape = 'x' WHERE true")

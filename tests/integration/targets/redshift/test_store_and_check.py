@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.integration.targets.redshift.world import ROLE, RedshiftWorld
+from tests.fixtures.starting_over import starts_over
+from tests.integration.targets.redshift.world import DIALECT, ROLE, RedshiftWorld
 from wrackline.consumers.contract.limits import Limit
 from wrackline.consumers.contract.target import UpkeepRemoval
 from wrackline.consumers.staged.service import CarriedFiles
@@ -224,6 +225,12 @@ def test_a_name_of_somebody_else_and_dead_rows_are_found(world: RedshiftWorld) -
     with reader_of(world, "Loader") as user:
         world.sql(f'GRANT ALL ON SCHEMA public, wrackline TO "{user}"')
         assert found(world, user=user) == [], "who may not see sizes is not stopped"
+
+
+def test_what_a_hint_says_to_run_starts_a_table_over(world: RedshiftWorld) -> None:
+    """A table under a view can't be dropped, there and in Redshift."""
+    state = DIALECT.path(world.layout.place(TABLE.id).state)
+    starts_over(world, world.sql, f"UPDATE {state} SET shape = 'x'")
 
 
 def test_what_a_pace_costs_is_said(world: RedshiftWorld) -> None:

@@ -22,7 +22,7 @@ from wrackline.consumers.contract.target import Target
 from wrackline.consumers.staged.dialect import StagedDialect
 from wrackline.consumers.staged.places import StagedLayout
 from wrackline.consumers.staged.shape import StagedShape
-from wrackline.consumers.staged.state import read_state
+from wrackline.consumers.staged.state import StateNames, read_state
 from wrackline.consumers.staged.target import TRUST_S
 from wrackline.consumers.targets.redshift import dialect
 from wrackline.consumers.targets.redshift.carrier import StoreCarrier
@@ -239,7 +239,8 @@ class RedshiftWorld:
         row = service.state_row(session, place.state)
         there = row is not None and service.made(session, place.table) is not None
         session.close()
-        return read_state(row, "the state", "the table").shape if row is not None and there else None
+        names = StateNames("the table", "the state", "", "")
+        return read_state(row, names).shape if row is not None and there else None
 
     def sql(self, text: str) -> list[dict[str, Any]]:
         """Run a statement as another user of the database, past the front."""

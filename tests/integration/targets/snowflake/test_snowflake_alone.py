@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.snowflake_world import SnowflakeWorld
+from tests.fixtures.starting_over import starts_over
 from wrackline.consumers.staged.places import StagedRelation
 from wrackline.consumers.staged.state import StateMove
 from wrackline.consumers.targets.snowflake.connect import SnowflakeAccount
@@ -205,3 +206,9 @@ def test_a_host_that_does_not_answer_is_tried_again(account: SnowflakeAccount, t
     nowhere = replace(account, fields={**account.fields, "port": 1, "login_timeout": 1})
     with pytest.raises(Transient, match=r"snowflake\.unreachable"):
         nowhere.connect()
+
+
+@pytest.mark.full
+def test_what_a_hint_says_to_run_starts_a_table_over(world: SnowflakeWorld) -> None:
+    state = DIALECT.path(world.layout.place(TABLE.id).state)
+    starts_over(world, world.sql, f"UPDATE {state} SET shape = 'x'")

@@ -1,5 +1,6 @@
 """What is Spanner's alone: batches in parts, transactions that are aborted, limits of a commit, its names."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -16,7 +17,9 @@ from google.cloud.spanner_v1.services.spanner.transports.grpc import SpannerGrpc
 from google.cloud.spanner_v1.transaction import Transaction
 
 from tests.fakes.spanner_world import AFTER, BEFORE, SpannerWorld, WatchedSession
+from tests.fixtures.starting_over import run_hint, starts_over
 from wrackline.consumers.contract.plan import Applied
+from wrackline.consumers.contract.target import Dropping
 from wrackline.consumers.staged.state import COLUMNS as STATE_COLUMNS
 from wrackline.consumers.targets.spanner.chunks import ChunkLimits
 from wrackline.schemas.errors import OperatorNeeded, Transient
@@ -38,6 +41,7 @@ from wrackline.testing.targets.target_suite import (
     put,
 )
 
+PAGE = Path(__file__).parents[4] / "docs/spanner.md"
 THREE = ChunkLimits(mutations=3 * (len(COLUMNS) + 6), deletes=2, voids=4)  # rows of a commit
 STATE = 1 + len(STATE_COLUMNS)  # mutations of a table's state
 
@@ -385,9 +389,37 @@ def test_a_stranger_s_table_is_left_alone(world: SpannerWorld) -> None:
     place = world.layout.place(TABLE.id)
     world.user.make_schemas([place.view.schema])
     world.user.reshape([f"CREATE TABLE {place.view.schema}.orders (k INT64) PRIMARY KEY (k)"])
-    assert [one.id for one in world.target.check([TABLE.id])] == ["spanner.not_our_place"]
+    world.user.reshape([f"CREATE VIEW {place.view.schema}.goods SQL SECURITY INVOKER AS SELECT 1 AS one"])
+    tables = [TABLE.id, TABLE.id._replace(name="goods")]
+    _, *taken = world.target.check(tables)
+    assert [one.id for one in taken] == ["spanner.not_our_place"] * 2
     with pytest.raises(OperatorNeeded, match=r"staged\.name_taken"):
         world.target.ensure_table(plan)
+    assert world.target.held(TABLE.id) is None
+    world.user.reshape(one.suggestion.rpartition(": ")[2] for one in taken)
+    assert [one.id for one in world.target.check(tables)] == ["spanner.rights_unknown"]
+
+
+def test_what_a_hint_says_to_run_starts_a_table_over(world: SpannerWorld) -> None:
+    """A table under a view can't be dropped."""
+
+    def run(text: str) -> None:
+        if text.startswith("DROP"):
+            world.user.reshape([text])
+        else:
+            world.user.change(text)
+
+    starts_over(world, run, "UPDATE wrackline.wl_state SET shape = 'x' WHERE true")
+
+
+@pytest.mark.full
+def test_a_table_goes_with_the_indexes_that_somebody_has_made(world: SpannerWorld) -> None:
+    """Spanner drops no table that has one, and our page says how to make one."""
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    (made,) = re.findall(r"CREATE INDEX [^;]+", PAGE.read_text())
+    world.user.reshape([made.replace("shop_public__orders(id)", "db_public__orders(label)")])
+    assert isinstance(world.target, Dropping)
+    assert world.target.drop(TABLE.id)
     assert world.target.held(TABLE.id) is None
 
 
@@ -400,5 +432,8 @@ def test_a_table_that_was_replaced_by_hand_is_not_taken_for_ours(world: SpannerW
     world.restart()
     assert world.target.held(TABLE.id) is None, "a table that is gone is made again"
     world.user.reshape([f"CREATE TABLE {name} (wl_key STRING(MAX)) PRIMARY KEY (wl_key)"])
-    with pytest.raises(OperatorNeeded, match=r"staged\.replaced"):
+    with pytest.raises(OperatorNeeded, match=r"staged\.replaced") as refused:
         world.target.held(TABLE.id)
+    run_hint(refused.value, lambda text: world.user.reshape([text]))
+    put(world, plan_for(world, 1), change("c", B, 1, "y"))
+    assert labels(world) == {B: "y"}

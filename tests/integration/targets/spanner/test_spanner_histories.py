@@ -106,13 +106,19 @@ def test_each_kind_is_carried_as_it_was_and_begins_no_version(world: SpannerWorl
     assert repr(seen) == repr({name: wanted for name, (_, _, wanted) in KINDS.items()})
 
 
-def test_a_truncate_of_more_keys_than_a_commit_takes_ends_each(parted: SpannerWorld) -> None:
+def test_a_truncate_of_more_keys_than_a_commit_takes_ends_each(
+    parted: SpannerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are looked for outside a transaction, which would lock the table."""
+    asked: list[str] = []
+    monkeypatch.setattr(Transaction, "execute_sql", lambda *_, **__: asked.append("scan"))
     plan = planned(parted, TableMode.HISTORY, 1)
     tell(parted, plan, *(change("c", ("a", key), key, "x", "old") for key in range(1, 6)))
     tell(parted, plan, partial("u", ("a", 1), 8, "y"), partial("u", ("a", 1), 9, "z"))
     begun = parted.watch.works
     tell(parted, planned(parted, TableMode.HISTORY, 2), emptied(7))
     assert parted.watch.works - begun == 3
+    assert asked == []
     assert spans(parted) == [(key, "x", key, 7) for key in range(1, 6)], "what came later lacks a value"
     assert parted.target.applied(TABLE.id).offsets == {HERE: 2}
 

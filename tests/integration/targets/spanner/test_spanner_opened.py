@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
 from google.cloud.spanner_v1.client import Client
@@ -20,18 +19,12 @@ from wrackline.schemas.tables.table import TableId
 
 PROBE = """
 import json, sys
-from tests.integration.targets.spanner.test_spanner_opened import grant_all, pipeline
+from tests.integration.targets.spanner.test_spanner_opened import pipeline
 from wrackline.control.runtime.probe.target_trial import try_target
-grant_all(setattr)
 tried = try_target(pipeline(int(sys.argv[1]), "tried"), ["shop.db.public.orders"])
 print(json.dumps(tried.measures if tried.ok else {"failed": tried.finding.id}))
 """
 ORDERS = TableId("db", "public", "orders")
-
-
-def grant_all(set_attribute: Callable[[type, str, object], None]) -> None:
-    """Answer in the emulator's place, which has no rights.  EMULATORS.md: sp-rights."""
-    set_attribute(SpannerSession, "granted", lambda _, rights: frozenset(rights))
 
 
 def pipeline(port: int, dbname: str) -> Pipeline:
@@ -58,14 +51,12 @@ def pipeline(port: int, dbname: str) -> Pipeline:
     return made
 
 
-def test_an_emulator_in_the_service_s_place_is_reached_and_looked_at(
-    emulator: int, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    grant_all(monkeypatch.setattr)
+def test_an_emulator_in_the_service_s_place_is_reached_and_looked_at(emulator: int, client: Client) -> None:
+    """The emulator has no rights, and the check says so.  EMULATORS.md: sp-rights."""
     make_database(client, "looked")
     plugin, values = load_target("spanner"), pipeline(emulator, "looked").good()
     target = plugin.open(values, None)  # type: ignore[arg-type]  # nothing is merged
-    assert target.check([ORDERS]) == []
+    assert [one.id for one in target.check([ORDERS])] == ["spanner.rights_unknown"]
     assert not target.can.whole
     target.close()
     assert isinstance(plugin, Locating)

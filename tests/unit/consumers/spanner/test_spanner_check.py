@@ -5,10 +5,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from google.api_core.exceptions import MethodNotImplemented
+from google.api_core.exceptions import MethodNotImplemented, PermissionDenied
 
 from wrackline.consumers.targets.spanner.check import RIGHTS, find_problems
 from wrackline.consumers.targets.spanner.session import SpannerSession
+from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.language.findings import Severity
 
 NAME = "projects/shop/instances/small/databases/orders"
 
@@ -47,5 +49,15 @@ def test_a_right_that_is_not_there_is_named_with_its_command() -> None:
 
 def test_no_answer_is_not_taken_for_every_right() -> None:
     unknown = MethodNotImplemented("no such method")  # type: ignore[no-untyped-call]
-    with pytest.raises(MethodNotImplemented):
-        list(find_problems(session(unknown), []))
+    (found,) = find_problems(session(unknown), [])
+    assert (found.id, found.severity) == ("spanner.rights_unknown", Severity.INFO)
+    assert "get-iam-policy orders --instance=small" in found.suggestion
+
+
+def test_a_question_that_is_refused_is_named() -> None:
+    denied = PermissionDenied("for somebody")  # type: ignore[no-untyped-call]
+    with pytest.raises(
+        OperatorNeeded, match=r"spanner\.denied.*which rights the account has.*orders"
+    ) as found:
+        list(find_problems(session(denied), []))
+    assert "somebody" not in str(found.value)

@@ -1,9 +1,12 @@
 """What the driver holds of a batch, and what is left on this machine of files."""
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,6 +98,44 @@ def test_what_a_killed_process_left_goes_and_what_a_living_one_has_stays(
     assert [str(file) for file in tmp_path.glob("*/*.parquet")] == list(files.addresses)
     mine.forget(files)
     assert [one.name for one in tmp_path.iterdir()] == ["wrackline-batch-elsewhere"]
+
+
+def test_a_folder_of_another_machine_or_of_an_older_version_goes_when_it_is_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lock on shared storage may be unknown here, and an older version may have none."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    kept = DriverCarrier().carry_rows([["mine"]], [StageColumn("value_part", Primitive.TEXT)])
+    (mine,) = (Path(one).parent for one in kept.addresses)
+    names = ["wrackline-batch-older", "wrackline-batch-0123456789ab-other"]
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.parquet").write_bytes(b"x")
+    left = tmp_path / f"{mine.name.rpartition('-')[0]}-left"
+    left.mkdir()
+    assert remove_left_folders() == 1, "a process of this machine would have locked it"
+    assert sorted(one.name for one in tmp_path.iterdir()) == sorted([mine.name, *names])
+    long_ago = time.time() - 8 * 86_400
+    for folder in tmp_path.iterdir():
+        os.utime(folder, (long_ago, long_ago))
+    assert remove_left_folders() == 2
+    assert list(tmp_path.iterdir()) == [mine], "it is locked, whatever its age"
+
+
+def test_a_file_system_without_locks_for_folders_holds_a_batch_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EBADF, "as NFS answers for a folder")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    carrier = DriverCarrier()
+    files = carrier.carry_rows([["mine"]], [StageColumn("value_part", Primitive.TEXT)])
+    assert remove_left_folders() == 0
+    assert files.rows == 1
+    carrier.forget(files)
+    assert list(tmp_path.iterdir()) == []
 
 
 MIB = 1 << 20

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.duck_service import DIALECT
 from wrackline.consumers.contract.plan import Applied, PlannedColumn, plan_merge
 from wrackline.consumers.staged.shape import StagedColumn, StagedShape, first_shape
-from wrackline.consumers.staged.state import StagedState, read_state, state_move, state_values
+from wrackline.consumers.staged.state import StagedState, StateNames, read_state, state_move, state_values
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.tables.types import ColumnType, Kind
 from wrackline.testing.targets.target_suite import TABLE, TEXT
@@ -36,7 +36,7 @@ def shape() -> StagedShape:
 
 
 def read(values: dict[str, Any]) -> StagedState:
-    return read_state(list(values.values()), "the state", "the table")
+    return read_state(list(values.values()), StateNames("the table", "the state", "", ""))
 
 
 def written(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
