@@ -324,6 +324,27 @@ def test_the_connection_that_asks_where_logs_end_stays_in_none_of_the_databases(
     assert [one.endswith("USE [master];") for one in statements if END in one] == [True]
 
 
+@pytest.mark.parametrize("number", [300, 1222], ids=["no right", "lock"])
+def test_that_connection_goes_home_behind_a_failure_too(
+    make: Make, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Without the right to see places of the log each question fails in a database."""
+    world, sessions = make(2), set[SqlSession]()
+    run = SqlSession.run
+
+    def seen(session: SqlSession, sql: str, *args: object) -> object:
+        sessions.update([session] if END in sql else ())
+        return run(session, sql, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SqlSession, "run", seen)
+    assert isinstance(world.source, LogSurvey)
+    for _ in range(3):
+        world.model.plan("dm_tran_database_transactions", ServerError(number, "It can't be shown."))
+    assert world.source.log_ends() == {}
+    assert not world.model.faults
+    assert [one.database.name for one in sessions] == ["master"]
+
+
 class Ends:
     """Takes the ends of logs."""
 
