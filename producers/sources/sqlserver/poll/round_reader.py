@@ -296,7 +296,8 @@ class RoundReader:
         for _, number, _, _, ours in python_rows(proof):
             role = known[number][1].role if number in known else None
             if role is not None and not ours:
-                raise grants.missing(grants.role_right(self._settings.user, role))
+                right = grants.role_right(self._settings.user, role)
+                raise grants.missing(right, self._settings.database)
 
     def _disproven(
         self, proof: TableAnswer, ddl: TableAnswer, *, renamed: bool
