@@ -66,7 +66,8 @@ class CatalogueDigests:
             session.execute(LOCKS, "take a session's settings")  # a batch that failed did not come to it
             return False
         self._digests |= {databases[number]: Digest(*row) for rows in results for number, *row in rows}
-        self._due |= dict.fromkeys(databases, now + DIGEST_S)
+        # the same moments for all, whenever each was opened: else they would not share a statement
+        self._due |= dict.fromkeys(databases, now - now % DIGEST_S + DIGEST_S)
         return True
 
     def _look_for_agent(self, session: TdsSession, now: float) -> None:

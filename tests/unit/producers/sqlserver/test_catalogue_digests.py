@@ -87,6 +87,20 @@ def test_all_catalogues_and_the_agent_are_asked_about_every_five_seconds(server:
     assert [digests.of(name) for name in NAMES] == [KNOWN._replace(names=2)] * 3
 
 
+def test_databases_that_are_opened_one_after_the_other_share_the_next_question(server: Server) -> None:
+    digests = CatalogueDigests(lambda: server.now)
+    session = cast("TdsSession", server)
+    for count in (1, 2, 3):
+        digests.look(session, NAMES[:count])
+        server.now += 1.0
+    assert server.asked == ["agent", "a", "b", "c"]
+    del server.asked[:]
+    while server.now < 100.0 + 3 * DIGEST_S:
+        digests.look(session, NAMES)
+        server.now += 0.5
+    assert server.asked == ["agent", "abc"] * 2
+
+
 def test_a_catalogue_that_somebody_locks_is_known_again_later_and_the_others_at_once(server: Server) -> None:
     server.locked = {"b"}
     digests = CatalogueDigests(lambda: server.now)
