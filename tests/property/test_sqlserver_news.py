@@ -28,10 +28,8 @@ from wrackline.testing.sources.reading import events, open_stream, read
 
 MANY = 12
 NEWS = "READPAST"  # of the question for news, and of the one for catalogues, which comes beside it
-COMMITS, POLL = (
-    "MAX(start_lsn) FROM [",
-    "FROM cdc.lsn_time_mapping WHERE",
-)  # what only one of them has, and a poll
+COMMITS = "MAX(start_lsn) FROM ["  # only of the first of these
+POLL = "FROM cdc.lsn_time_mapping WHERE"
 END = "SAVE TRANSACTION"
 ASKS = "wrackline.producers.sources.sqlserver.poll.news_watch.ask_values"
 Make = Callable[..., SqlServerWorld]
