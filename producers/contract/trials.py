@@ -20,6 +20,10 @@ from wrackline.schemas.tables.table import SourcePartition
 Measures: TypeAlias = Mapping[str, int | float | str | None]
 
 LEFT_S: Final = 3600  # after which no trial runs any more, so what it has made is left
+URL_UNREADABLE: Final = (  # said of an administrator's: Python's own words contain its password
+    "it can't be read as a URL, or its port is not a number; characters such as / ? # [ ] @ in a user or a"
+    " password are written as their codes, such as %2F"
+)
 _STAMP: Final = re.compile(r"([0-9a-f]{8})-[0-9a-f]{8}")
 
 

@@ -20,7 +20,7 @@ class NoticeThrottle:
         name = f"{code.code} {fields.get('table', '')}"
         count, told_ms = self._counted.get(name, (0, -_SELDOM_MS))
         now = self._now_ms()
-        due = now - told_ms >= _SELDOM_MS
+        due = not 0 <= now - told_ms < _SELDOM_MS  # less: the clock was set back
         self._counted[name] = count + 1, now if due else told_ms
         if due:
             self._tell(code(count=count + 1, **fields))

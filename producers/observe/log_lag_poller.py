@@ -28,7 +28,7 @@ from wrackline.schemas.tables.table import SourcePartition
 EVERY: Final = 1.0  # seconds
 _LEAVE_S: Final = 3.0
 _LOG_STATES: Final = 3  # a look at what is kept costs some servers more
-_REFUSED: Final = 30  # looks that are left out after an answer that only an operator can change
+_REFUSED_S: Final = 30.0  # without a look after an answer that only an operator can change
 _ALL: Final = "all logs"
 
 Subject = SourcePartition | str
@@ -61,11 +61,11 @@ def poll_logs(
 
     def run() -> None:
         for turn in count():
-            survey_s = source.survey_s if len(partitions) > 1 and isinstance(source, LogSurvey) else None
-            if survey_s is None:
+            turns = _turns(source) if len(partitions) > 1 else None
+            if turns is None:
                 for partition in partitions:
                     crew.begin(partition)
-            elif turn % max(1, round(survey_s / EVERY)) == 0:
+            elif turn % turns == 0:
                 crew.begin(_ALL)
             if stopping.wait(every):
                 return
@@ -98,13 +98,18 @@ class _LogLooks:
             for partition, end in self._ends(subject).items():
                 self._watcher.log_end(partition, at_ms, end)
         except OperatorNeeded:  # the task itself reports what is wrong with the server
-            self._left_out[subject] = _REFUSED
+            self._left_out[subject] = self._refused(subject)
         except WracklineError:
             pass
         if self._times[subject] % _LOG_STATES == 0:
             for partition, state in self._states(subject).items():
                 self._watcher.log_state(partition, state)
         self._times[subject] += 1
+
+    def _refused(self, subject: Subject) -> int:
+        """Return how many looks to leave out; none about all logs if each is asked about by itself now."""
+        turns = _turns(self._source) if isinstance(subject, str) else 1
+        return 0 if turns is None else round(_REFUSED_S / EVERY / turns)
 
     def _ends(self, subject: Subject) -> Mapping[SourcePartition, Mark]:
         source = self._source
@@ -122,3 +127,9 @@ class _LogLooks:
         except WracklineError:
             return dict.fromkeys(source.partitions() if isinstance(subject, str) else (subject,))
         return {}
+
+
+def _turns(source: Source) -> int | None:
+    """Return how many looks at one log are between two questions about all; None: there are none now."""
+    survey_s = source.survey_s if isinstance(source, LogSurvey) else None
+    return None if survey_s is None else max(1, round(survey_s / EVERY))

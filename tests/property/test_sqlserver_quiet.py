@@ -12,7 +12,7 @@ from wrackline.control.local.sqlserver_standin.tsql.session import SqlSession
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.producers.contract.optional_parts import LogSurvey
 from wrackline.producers.contract.source_plugin import MarkKind
-from wrackline.producers.contract.steps import Appeared, Renamed, Step, Vanished
+from wrackline.producers.contract.steps import Appeared, Fault, Renamed, Step, Vanished
 from wrackline.producers.sources.sqlserver.log import range_audit
 from wrackline.producers.sources.sqlserver.poll import (
     capture_watch,
@@ -33,6 +33,7 @@ POLL, DIGEST, NEWS, AGENT = (
 CATALOGUE, COUNT = "sys.index_columns", "SELECT COUNT_BIG(*) FROM cdc."
 PATIENCE_S = 30.0
 LOCKED = ServerError(1222, "Lock request time out period exceeded.")
+DEADLOCK = ServerError(1205, "Transaction was deadlocked, and has been chosen as the deadlock victim.")
 Make = Callable[..., SqlServerWorld]
 
 
@@ -129,6 +130,37 @@ def test_a_quiet_database_is_not_polled_and_its_news_are_read_at_once(
         steps = read(quiet.world, quiet.streams[number], last)
         assert [one.key for one in events(quiet.world, steps)] == [("b", number)]
     quiet.settle("shop0", "shop1")
+
+
+@pytest.mark.parametrize("hidden_by", [LOCKED, DEADLOCK], ids=["lock", "deadlock"])
+def test_news_that_a_lock_hid_from_the_poll_are_polled_for_again(
+    make: Make, statements: list[str], monkeypatch: pytest.MonkeyPatch, hidden_by: ServerError
+) -> None:
+    """Nobody rings a second time for a commit that was rung for."""
+    monkeypatch.setattr(news_watch, "REST_S", 600.0)
+    quiet = Quiet(make(), statements)
+    quiet.world.model.plan(POLL, hidden_by)
+    last = quiet.world.commit(quiet.world.source.partitions()[0], row("b", 1))
+    steps = read(quiet.world, quiet.streams[0], last)
+    assert [one.key for one in events(quiet.world, steps)] == [("b", 1)]
+    assert not quiet.world.model.faults
+
+
+def test_an_instance_that_is_made_again_under_its_name_while_its_database_is_quiet_is_a_loss(
+    make: Make, statements: list[str]
+) -> None:
+    """Between two looks: what was written before it was dropped is in no change table."""
+    world = make()
+    quiet = Quiet(world, statements)
+    database = quiet.database()
+    with database.lock:
+        database.disable_table("public_orders")
+        database.enable_table("public.orders")
+        database.scan()
+    (step,) = quiet.until(Fault)
+    assert isinstance(step, Fault)
+    assert (step.table.name, step.error.code) == ("orders", "sqlserver.instance_gone")
+    assert not polls(statements, "shop1"), "nothing happened in the other"
 
 
 def test_a_table_that_is_captured_while_its_database_is_quiet_appears(

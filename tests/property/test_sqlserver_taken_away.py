@@ -10,6 +10,7 @@ from wrackline.control.local.sqlserver_standin.model.database import Grant
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
 from wrackline.producers.contract.source_plugin import LogStream, MarkKind
 from wrackline.producers.contract.steps import Fault, Saved, Step
+from wrackline.producers.sources.sqlserver.log import page_merger
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.tables.table import SourcePartition
 from wrackline.testing.sources.log_suite import row
@@ -87,7 +88,7 @@ def test_a_role_that_is_taken_away_is_an_error_and_loses_no_row(make: Make, back
     steps, error = read_to_its_error(world, stream, lost)
     assert isinstance(error, OperatorNeeded)
     assert error.code == "sqlserver.right_missing"
-    assert "ALTER ROLE [readers] ADD MEMBER [reader];" in error.sentence
+    assert "as db_owner: USE [shop0]; ALTER ROLE [readers] ADD MEMBER [reader];" in error.sentence
     assert events(world, steps) == []
     with pytest.raises(OperatorNeeded) as caught:
         open_stream(world, first(world), saved([*before, *steps]))
@@ -95,6 +96,33 @@ def test_a_role_that_is_taken_away_is_an_error_and_loses_no_row(make: Make, back
     world.model.grant(USER, "shop0", back)
     again = open_stream(world, first(world), saved([*before, *steps]))
     assert [one.key for one in events(world, read(world, again, lost))] == [("a", 2)]
+
+
+def test_a_role_that_is_taken_away_between_two_pages_of_a_commit_loses_no_row(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_merger, "FIRST_ROWS", 2)
+    monkeypatch.setattr(page_merger, "MOST_ROWS", 2)
+    world = make()
+    gated(world)
+    world.model.grant(USER, "shop0", MEMBER)
+    stream = open_stream(world, first(world))
+    before = read(world, stream, world.commit(first(world), row("a", 0)))
+    page = "FROM cdc.[public_orders_CT]"
+
+    def take_away() -> None:
+        world.model.grant(USER, "shop0", Grant(schemas=EVERYTHING))
+
+    world.model.plan(page, act=lambda: world.model.plan(page, act=take_away))
+    lost = world.commit(first(world), *(row("a", number) for number in range(1, 8)))
+    steps, error = read_to_its_error(world, stream, lost)
+    assert error.code == "sqlserver.right_missing"
+    seen = [one.key for one in events(world, steps)]
+    assert len(seen) < 7
+    world.model.grant(USER, "shop0", MEMBER)
+    again = open_stream(world, first(world), saved([*before, *steps]))
+    seen += [one.key for one in events(world, read(world, again, lost))]
+    assert seen == [("a", number) for number in range(1, 8)]
 
 
 def test_a_role_of_a_table_that_is_not_copied_is_not_needed(make: Make) -> None:

@@ -21,7 +21,14 @@ from urllib.parse import unquote, urlsplit
 import pymysql
 from pymysql.connections import Connection
 
-from wrackline.producers.contract.trials import LEFT_S, LogPace, Measures, Trial, trial_stamp
+from wrackline.producers.contract.trials import (
+    LEFT_S,
+    URL_UNREADABLE,
+    LogPace,
+    Measures,
+    Trial,
+    trial_stamp,
+)
 from wrackline.producers.failpoints import reach
 from wrackline.producers.kit.readable import readable
 from wrackline.producers.sources.mysql.chunks.mark_settings import signal_table
@@ -113,14 +120,15 @@ class MySqlTrials:
 
     def mend(self, admin: Secret, statement: str) -> None:
         """Run it, with TLS as the pipeline has it."""
-        given = urlsplit(admin.reveal())
-        password = unquote(given.password or "")
+        password = Secret("")
         try:
+            given = urlsplit(admin.reveal())
+            password, port = Secret(unquote(given.password or "")), given.port
             with pymysql.connect(
                 host=given.hostname or self._server.login.host,
-                port=given.port or int(self._server.login.port),
+                port=port or int(self._server.login.port),
                 user=unquote(given.username or ""),
-                password=password,
+                password=password.reveal(),
                 autocommit=True,
                 connect_timeout=int(PATIENCE_S),
                 ssl=tls.context(self._settings),
@@ -130,7 +138,9 @@ class MySqlTrials:
                 query_dicts(connection, statement)
         except (pymysql.err.Error, OSError, RuntimeError) as exc:
             words = str(exc.args[-1]) if exc.args else type(exc).__name__
-            reason = Redactor([admin, Secret(password)]).clean(words)
+            reason = Redactor([admin, password]).clean(words)
+        except ValueError:
+            reason = URL_UNREADABLE
         else:
             return
         raise ADMIN_REFUSED(reason=reason)

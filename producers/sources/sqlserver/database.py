@@ -355,7 +355,7 @@ class SqlServerDatabase:
         ((answer,),) = ask_values(session, grants.rights_sql(rights), "show our rights")
         for right, found in zip(rights, answer, strict=True):
             if found != 1:
-                raise grants.missing(right)
+                raise grants.missing(right, self.name)
 
     def _round_reader(
         self,

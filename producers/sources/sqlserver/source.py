@@ -68,9 +68,8 @@ class SqlServerSource:
             connector.connect, settings.integer("poll.interval.ms") / 1000, around.monotonic
         )
         self._ends = SharedQuestion(connector.connect, log_end_survey.log_ends, around.monotonic)
-        # reads_only: who asks a secondary is routed by the database, as below
+        # a secondary is chosen by the database that is entered, so no connection can be asked about all
         self._surveys_from, self._clock = inf if connector.reads_only else -inf, around.monotonic
-        # who asks a secondary is routed by the database, so one connection may not be asked about all
         news = None if len(own) == 1 or connector.reads_only else self._news
         self._databases = {
             SourcePartition(server, name): SqlServerDatabase(settings, around, name, share, news)

@@ -19,7 +19,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from wrackline.producers.contract.steps import Commit, Message, Progress, Signal
-from wrackline.producers.contract.trials import LogPace, Measures, Trial, trial_stamp
+from wrackline.producers.contract.trials import URL_UNREADABLE, LogPace, Measures, Trial, trial_stamp
 from wrackline.producers.failpoints import reach
 from wrackline.producers.sources.sqlserver.assume.assumption_sql import begun, remove
 from wrackline.producers.sources.sqlserver.check import facts_sql
@@ -107,15 +107,16 @@ class SqlServerTrials:
 
     def mend(self, admin: Secret, statement: str) -> None:
         """Run it in the pipeline's database, with TLS as the pipeline has it."""
-        given = urlsplit(admin.reveal())
-        password = Secret(unquote(given.password or ""))
+        password = Secret("")
         try:
+            given = urlsplit(admin.reveal())
+            password = Secret(unquote(given.password or ""))
             user, port = unquote(given.username or ""), given.port
             with OpenedSession(self._server.connect_as(user, password, given.hostname, port)) as session:
                 session.execute(_LOCKS_SHORTLY, "take a session's settings")
                 session.execute(statement, "run the fix")
         except (WracklineError, ValueError) as exc:
-            words = exc.sentence if isinstance(exc, WracklineError) else "its port is not a number"
+            words = exc.sentence if isinstance(exc, WracklineError) else URL_UNREADABLE
             reason = Redactor([admin, password]).clean(words)
         else:
             return

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import pairwise
 from typing import cast
 
 import pytest
@@ -118,6 +119,42 @@ def test_a_log_that_an_operator_must_see_to_is_asked_seldom() -> None:
         wait_for(lambda: min(server.asked[one] for one in OTHERS) >= 50)
         asked = server.asked[HANGS]
     assert 1 <= asked <= 3, "of each 31 looks the first"
+
+
+class Refused(Server):
+    """Its question about all logs is refused; then it `rests` for so many looks, if it does at all."""
+
+    def __init__(self, rests: int) -> None:
+        super().__init__(hang=0)
+        self.rests, self.resting, self.looks = rests, 0, list[int]()
+        self.turn = 0
+
+    @property
+    def survey_s(self) -> float | None:
+        self.turn += 1
+        self.resting = max(0, self.resting - 1)
+        return None if self.resting else 5.0
+
+    def log_ends(self) -> dict[SourcePartition, Mark]:
+        self.looks.append(self.turn)
+        self.resting = self.rests
+        raise REFUSED(database="all of them")
+
+    def log_states(self) -> dict[SourcePartition, None]:
+        return {}
+
+
+@pytest.mark.parametrize(("rests", "least"), [(0, 30), (20, 20)], ids=["it does not rest", "it rests itself"])
+def test_a_refused_question_about_all_logs_is_asked_again_as_soon_as_it_may_be(
+    rests: int, least: int
+) -> None:
+    """It is asked at each fifth look, and meanwhile no log is asked about by itself."""
+    server = Refused(rests)
+    with looks(server):
+        wait_for(lambda: len(server.looks) >= 3)
+    apart = [later - before for before, later in pairwise(server.looks)]
+    assert all(least <= turns < 4 * 30 for turns in apart), apart
+    assert (server.asked[HANGS] > 0) == (rests > 0)
 
 
 TWENTY = [SourcePartition("server", str(number)) for number in range(20)]

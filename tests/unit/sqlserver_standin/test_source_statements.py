@@ -135,7 +135,7 @@ def test_a_right_is_proved_when_it_was_granted() -> None:
     for right in asked:
         user = session(one.server, source.USER)
         ((before,),) = rows(user, f"SELECT {right.question};")
-        outcomes(admin, f"USE [shop]; {right.statement}")
+        outcomes(admin, right.statement_in("shop"))
         ((after,),) = rows(user, f"SELECT {right.question};")
         assert (before, after) == (0, 1), right.question
     assert set(rows(user, grants.rights_sql(asked))[0]) == {1}

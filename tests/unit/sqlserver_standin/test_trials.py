@@ -238,6 +238,8 @@ def test_an_administrator_runs_a_fix_in_the_database(make: Make) -> None:
         (f"mssql://{USER}:wrong-secret@127.0.0.1", "SELECT 1", "refuses the login"),
         (f"mssql://{USER}:{PASSWORD}@127.0.0.1", "DROP DATABASE nothing", ""),
         (f"mssql://{USER}:{PASSWORD}@127.0.0.1:port", "SELECT 1", "its port is not a number"),
+        (f"mssql://{USER}:{PASSWORD}[@127.0.0.1", "SELECT 1", "it can't be read as a URL"),
+        (f"mssql://{USER}:{PASSWORD}\u2100@127.0.0.1", "SELECT 1", "it can't be read as a URL"),
     ],
 )
 def test_a_fix_that_can_t_be_run_says_why_without_the_secret(

@@ -236,7 +236,7 @@ class LogObserver:
         ((answer,),) = ask_values(session, grants.rights_sql(asked), "show our rights")
         for right, found in zip(asked, answer, strict=True):
             if found != 1:
-                return f"the login may not {right.purpose}: {right.statement}"
+                return f"the login may not {right.purpose}: {right.statement_in(self._server.database)}"
         return None
 
 

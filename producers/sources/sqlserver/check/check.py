@@ -188,7 +188,7 @@ def _right_findings(look: SqlServerLook) -> Iterator[Finding]:
 
 def _absent_findings(look: SqlServerLook) -> Iterator[Finding]:
     for table in look.scope.absent():
-        missing = TABLE_MISSING(table=table, database=table.database)
+        missing = TABLE_MISSING(table=table, database=identifier(table.database))
         yield error_finding(missing, table, impact="the table is not copied")
 
 

@@ -28,6 +28,10 @@ class NeededRight:
         """Who runs the statement."""
         return "sysadmin" if self.of_server else "db_owner"
 
+    def statement_in(self, database: str) -> str:
+        """The statement with the database that it is run in; a right on the server names its own."""
+        return self.statement if self.of_server else f"USE {identifier(database)}; {self.statement}"
+
 
 def needed_rights(
     user: str,
@@ -64,9 +68,10 @@ def role_right(user: str, role: str) -> NeededRight:
     )
 
 
-def missing(right: NeededRight) -> WracklineError:
+def missing(right: NeededRight, database: str) -> WracklineError:
     """Return the error about a right that our login lacks."""
-    return RIGHT_MISSING(doing=right.purpose, reason=f"as {right.granter}: {right.statement}")
+    reason = f"as {right.granter}: {right.statement_in(database)}"
+    return RIGHT_MISSING(doing=right.purpose, reason=reason)
 
 
 def update_right(user: str, signals: TableId) -> NeededRight:

@@ -20,6 +20,7 @@ from wrackline.producers.sources.sqlserver.chunks import chunk_sql
 from wrackline.producers.sources.sqlserver.chunks.key_values import SqlServerKeyColumn
 from wrackline.producers.sources.sqlserver.chunks.marks import SqlServerMarks
 from wrackline.producers.sources.sqlserver.chunks.slicing import SqlServerSlicing
+from wrackline.producers.sources.sqlserver.connect.quoting import identifier
 from wrackline.producers.sources.sqlserver.connect.server_errors import COLUMN_MISSING, SERVER_LOST
 from wrackline.producers.sources.sqlserver.discover.discover import SqlServerCatalogue, SqlServerTableFacts
 from wrackline.producers.sources.sqlserver.discover.types import WireType
@@ -50,8 +51,8 @@ VALUES_MASKED = define(
     "sqlserver.values_masked",
     OperatorNeeded,
     "the login sees masked values of {columns} of {table}, and the log has the values themselves",
-    hint="as db_owner: GRANT UNMASK TO <user>; or leave the columns out: column.exclude.list; then: wrackline"
-    " snapshot start <pipeline.toml> '{table}'",
+    hint="as db_owner: USE {database}; GRANT UNMASK TO <user>; or leave the columns out: column.exclude.list;"
+    " then: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 
 AT_ONCE: Final = 1000  # rows between two looks at the clock
@@ -251,7 +252,8 @@ def readable_shape(catalogue: SqlServerCatalogue, table: TableId) -> Projection:
     """Return a table's shape; refuse one whose values a SELECT of ours would show masked."""
     shape = catalogue.describe(table)
     if masked := catalogue.described(table).masked(shape):
-        raise VALUES_MASKED(table=table, columns=", ".join(masked))
+        database = identifier(table.database)
+        raise VALUES_MASKED(table=table, database=database, columns=", ".join(masked))
     return shape
 
 

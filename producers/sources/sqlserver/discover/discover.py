@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
+from wrackline.producers.sources.sqlserver.connect.quoting import identifier
 from wrackline.producers.sources.sqlserver.discover import table_sql
 from wrackline.producers.sources.sqlserver.discover.types import (
     KEY_UNORDERED,
@@ -39,9 +40,9 @@ TABLE_MISSING = define(
     "sqlserver.table_missing",
     OperatorNeeded,
     "table {table} does not exist, no longer exists, or is not visible to this login",
-    hint="check whether it has another name now: SELECT s.name, t.name FROM [{database}].sys.tables t JOIN"
-    " [{database}].sys.schemas s ON s.schema_id = t.schema_id; correct table.include.list; or as db_owner:"
-    " GRANT SELECT ON OBJECT::[<schema>].[<table>] TO <user>;",
+    hint="check whether it has another name now: SELECT s.name, t.name FROM {database}.sys.tables t JOIN"
+    " {database}.sys.schemas s ON s.schema_id = t.schema_id; correct table.include.list; or as db_owner: USE"
+    " {database}; GRANT SELECT ON OBJECT::[<schema>].[<table>] TO <user>;",
 )
 
 # Each capture instance: its object_id, its start, whether its table was dropped.
@@ -181,7 +182,7 @@ class SqlServerCatalogue:
             for (number,) in found:
                 looked = self._look({number: table}, number)
                 return looked.tables.get(number) or SqlServerTableFacts(table, number)
-        raise TABLE_MISSING(table=table, database=self._database)
+        raise TABLE_MISSING(table=table, database=identifier(self._database))
 
     def look(self) -> CatalogueLook:
         """Read all captured tables, with one round trip."""

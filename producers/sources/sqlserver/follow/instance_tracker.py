@@ -14,6 +14,7 @@ from types import MappingProxyType
 from wrackline.producers.contract.steps import Appeared, Fault, Found, Renamed, Reshaped, Vanished
 from wrackline.producers.kit.known_tables import KnownTable, KnownTables
 from wrackline.producers.kit.log_reports import LogReports
+from wrackline.producers.sources.sqlserver.follow.capture_instances import enable_sql
 from wrackline.producers.sources.sqlserver.log.lsn import Lsn, lsn_text
 from wrackline.producers.sources.sqlserver.log.position import FollowedInstance
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
@@ -23,9 +24,8 @@ CAPTURE_ENDED = define(
     "sqlserver.capture_ended",
     OperatorNeeded,
     "the changes of {table} are no longer captured: its last capture instance was dropped before {position}",
-    hint="capture it again, as db_owner: EXEC [{database}].sys.sp_cdc_enable_table @source_schema ="
-    " N'{schema}', @source_name = N'{name}', @role_name = NULL; then read the table again: wrackline snapshot"
-    " start <pipeline.toml> '{table}'",
+    hint="capture it again, as db_owner: {statement} then read the table again: wrackline snapshot start"
+    " <pipeline.toml> '{table}'",
 )
 
 TableNews = Appeared | Vanished | Renamed | Reshaped | Found | Fault
@@ -146,10 +146,4 @@ def _has_more(before: TableSchema | None, shape: TableSchema) -> bool:
 
 
 def _capture_ended(table: TableId, passed: Lsn) -> WracklineError:
-    return CAPTURE_ENDED(
-        table=table,
-        database=table.database,
-        schema=table.schema,
-        name=table.name,
-        position=lsn_text(passed),
-    )
+    return CAPTURE_ENDED(table=table, statement=enable_sql(table), position=lsn_text(passed))

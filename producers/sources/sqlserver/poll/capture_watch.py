@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from wrackline.producers.sources.sqlserver.check.facts_sql import AGENT
 from wrackline.producers.sources.sqlserver.connect.quoting import identifier
-from wrackline.schemas.errors import Transient, WracklineError, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 
 AGENT_STANDS = define(
     "sqlserver.agent_stands",
@@ -96,8 +96,10 @@ class CaptureWatch:
     def _look_for_agent(self, ask: Callable[[str], Sequence[Sequence[tuple[Any, ...]]]]) -> None:
         try:
             (found,) = ask(AGENT)
-        except WracklineError:  # we may not see it; or the connection is lost, and the next poll says so
+        except OperatorNeeded:  # we may not see it
             self._ask = None
+            return
+        except WracklineError:  # if the connection is lost, the next poll says so
             return
         if (agent := halted(found)) is not None:
             service, status = agent

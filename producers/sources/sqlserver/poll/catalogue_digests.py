@@ -17,7 +17,7 @@ from wrackline.producers.sources.sqlserver.poll.capture_watch import halted
 from wrackline.producers.sources.sqlserver.session.server import ask_values
 from wrackline.producers.sources.sqlserver.session.shared_question import AGAIN_S, LOCKS
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import OperatorNeeded, WracklineError
 
 DIGEST_S: Final = 5.0  # between two looks
 
@@ -66,7 +66,8 @@ class CatalogueDigests:
             session.execute(LOCKS, "take a session's settings")  # a batch that failed did not come to it
             return False
         self._digests |= {databases[number]: Digest(*row) for rows in results for number, *row in rows}
-        self._due |= dict.fromkeys(databases, now + DIGEST_S)
+        # the same moments for all, whenever each was opened: else they would not share a statement
+        self._due |= dict.fromkeys(databases, now - now % DIGEST_S + DIGEST_S)
         return True
 
     def _look_for_agent(self, session: TdsSession, now: float) -> None:
@@ -75,9 +76,10 @@ class CatalogueDigests:
         self._agent_due = now + DIGEST_S
         try:
             (found,) = ask_values(session, AGENT, "say whether its agent runs")
-        except WracklineError:
+        except WracklineError as error:
             if session.closed:
                 raise
-            self._agent_due = inf  # we may not see it; nor may a database's own connection
+            if isinstance(error, OperatorNeeded):  # we may not see it; nor may a database's own connection
+                self._agent_due, self.agent_stands = inf, False
             return
         self.agent_stands = halted(found) is not None

@@ -3,7 +3,8 @@
     read, read, read ...  ->  pieces, at most so many bytes  ->  the stream takes them, on the task's thread
 
 So a database that answers slowly, or that waits for a lock, holds up nobody else.  When nothing is new, the
-thread waits until the next poll is due, or somebody asks.
+thread waits until the next poll is due, or somebody asks.  A reader of existing rows asks all the time until
+its mark comes, on a quiet database for minutes; so polls that are only asked for keep a distance.
 """
 
 from collections import deque
@@ -16,6 +17,7 @@ from wrackline.producers.sources.sqlserver.poll.round_reader import LogPiece
 
 _MOST_PIECES: Final = 64
 _PATIENCE_S: Final = 5.0
+ASKED_S: Final = 0.1  # between two polls of which the second is only asked for
 
 
 class PieceReader(Protocol):
@@ -33,8 +35,11 @@ class PollPace(Protocol):
         """Take what is called when something may be new."""
         ...
 
-    def rest_s(self, most_s: float) -> float:
-        """Return the time to the next poll; `most_s`: after so long something is to be looked at."""
+    def rest_s(self, most_s: float | None) -> float:
+        """Return the time to the next poll.
+
+        `most_s`: after so long something is to be looked at; None: the last poll has seen nothing.
+        """
         ...
 
     def end(self, hear: Callable[[], None]) -> None:
@@ -51,7 +56,7 @@ class SteadyPace:
     def begin(self, hear: Callable[[], None]) -> None:
         """Do nothing."""
 
-    def rest_s(self, most_s: float) -> float:
+    def rest_s(self, most_s: float | None) -> float:
         """Return the time to the next poll."""
         del most_s
         return self._interval
@@ -94,7 +99,7 @@ class LogFetcher:
             return None
 
     def ask(self) -> None:
-        """Poll now, and hand out a piece even if nothing is new."""
+        """Poll soon, and hand out a piece even if nothing is new."""
         with self._lock:
             self._question = True
             self._lock.notify_all()
@@ -153,7 +158,9 @@ class LogFetcher:
 
     def _rest(self, piece: LogPiece) -> None:
         if piece.quiet:
+            rest_s = self._pace.rest_s(piece.rest_s)
             with self._lock:
+                self._lock.wait_for(lambda: self._stopped or self._news, min(rest_s, ASKED_S))
                 self._lock.wait_for(
-                    lambda: self._stopped or self._question or self._news, self._pace.rest_s(piece.rest_s)
+                    lambda: self._stopped or self._news or self._question, max(0.0, rest_s - ASKED_S)
                 )

@@ -63,9 +63,12 @@ class NewsWatch:
                 del self._rings[database]
             self._lock.notify_all()
 
-    def rest_s(self, database: str, most_s: float) -> float:
-        """Return how long a database without news may rest, which has something to look at after `most_s`."""
-        if (news := self._newest.get(database)) is None:
+    def rest_s(self, database: str, most_s: float | None) -> float:
+        """Return how long a database without news may rest, which has something to look at after `most_s`.
+
+        None: its last poll has seen nothing, so it may have news that were rung for before.
+        """
+        if most_s is None or (news := self._newest.get(database)) is None:
             return self._interval
         is_watched = news.digest is not None and not self.agent_stands()
         rest_s = min(max(REST_S, most_s), LONG_REST_S) if is_watched else REST_S
@@ -141,7 +144,7 @@ class PaceByNews:
         """Follow it."""
         self._watch.follow(self._database, hear)
 
-    def rest_s(self, most_s: float) -> float:
+    def rest_s(self, most_s: float | None) -> float:
         """Return the time to the next poll."""
         return self._watch.rest_s(self._database, most_s)
 

@@ -119,7 +119,8 @@ class LogPiece:
     lost: Sequence[tuple[TableId, WracklineError]] = ()  # tables of which rows are missing
     size: int = 0
     quiet: bool = False  # nothing more is there now
-    rest_s: float = inf  # after which it is read again, also if somebody else knows that nothing is new
+    # after which it is read again, also if somebody else knows that nothing is new; None: a lock hid it all
+    rest_s: float | None = inf
     question: bool = False  # the place is to be reported, also if nothing is new
 
 
@@ -156,7 +157,7 @@ class RoundReader:
             if error.code != ROWS_LOCKED.code:  # the capture job holds its locks as long as it writes
                 raise
             self._settings.notices.tell(LOG_LOCKED, database=self._settings.database)
-            return LogPiece(self._following, ddl=self._at.ddl, quiet=True, rest_s=0.0)
+            return LogPiece(self._following, ddl=self._at.ddl, quiet=True, rest_s=None)
 
     def _read(self) -> LogPiece:
         self._begin_range()
@@ -295,7 +296,8 @@ class RoundReader:
         for _, number, _, _, ours in python_rows(proof):
             role = known[number][1].role if number in known else None
             if role is not None and not ours:
-                raise grants.missing(grants.role_right(self._settings.user, role))
+                right = grants.role_right(self._settings.user, role)
+                raise grants.missing(right, self._settings.database)
 
     def _disproven(
         self, proof: TableAnswer, ddl: TableAnswer, *, renamed: bool

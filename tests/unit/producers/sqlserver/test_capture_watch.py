@@ -78,6 +78,16 @@ def test_an_agent_that_we_may_not_see_is_asked_for_once() -> None:
     assert agent.asked == 1
 
 
+def test_an_agent_that_could_not_be_asked_for_once_is_asked_for_again() -> None:
+    agent = Agent("Stopped", error=1222)
+    made = watch(agent)
+    made.look(0.0)
+    made.look(LOOK_S)
+    agent.error = None
+    with pytest.raises(Transient, match="is Stopped"):
+        made.look(2 * LOOK_S)
+
+
 @pytest.mark.parametrize(
     ("beat_s", "patience", "why"),
     [

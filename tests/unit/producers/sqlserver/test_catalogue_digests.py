@@ -87,6 +87,20 @@ def test_all_catalogues_and_the_agent_are_asked_about_every_five_seconds(server:
     assert [digests.of(name) for name in NAMES] == [KNOWN._replace(names=2)] * 3
 
 
+def test_databases_that_are_opened_one_after_the_other_share_the_next_question(server: Server) -> None:
+    digests = CatalogueDigests(lambda: server.now)
+    session = cast("TdsSession", server)
+    for count in (1, 2, 3):
+        digests.look(session, NAMES[:count])
+        server.now += 1.0
+    assert server.asked == ["agent", "a", "b", "c"]
+    del server.asked[:]
+    while server.now < 100.0 + 3 * DIGEST_S:
+        digests.look(session, NAMES)
+        server.now += 0.5
+    assert server.asked == ["agent", "abc"] * 2
+
+
 def test_a_catalogue_that_somebody_locks_is_known_again_later_and_the_others_at_once(server: Server) -> None:
     server.locked = {"b"}
     digests = CatalogueDigests(lambda: server.now)
@@ -138,6 +152,26 @@ def test_an_agent_that_we_may_not_see_is_asked_for_once(server: Server) -> None:
     assert not digests.agent_stands
 
 
+def test_an_agent_that_could_not_be_asked_for_is_asked_for_again(server: Server) -> None:
+    digests = CatalogueDigests(lambda: server.now)
+    server.agent = 1222
+    looked(server, digests)
+    server.agent = "Stopped"
+    server.now += DIGEST_S
+    assert looked(server, digests) == ["agent", "abc"]
+    assert digests.agent_stands
+
+
+def test_an_agent_that_stood_and_that_we_may_not_see_any_more_is_not_said_to_stand(server: Server) -> None:
+    digests = CatalogueDigests(lambda: server.now)
+    server.agent = "Stopped"
+    looked(server, digests)
+    server.agent = 300
+    server.now += DIGEST_S
+    looked(server, digests)
+    assert not digests.agent_stands
+
+
 def unconnected(silence_s: float) -> TdsSession:
     raise AssertionError(silence_s)
 
@@ -155,6 +189,7 @@ def watching(digest: Digest | None, *, stands: bool = False, interval_s: float =
         (watching(KNOWN), float("inf"), LONG_REST_S),
         (watching(KNOWN), 30.0, 30.0),
         (watching(KNOWN), 0.0, REST_S),
+        (watching(KNOWN), None, 0.5),
         (watching(KNOWN, interval_s=90.0), 30.0, 90.0),
         (watching(None), 30.0, REST_S),
         (watching(None, interval_s=90.0), 30.0, 90.0),
@@ -162,7 +197,7 @@ def watching(digest: Digest | None, *, stands: bool = False, interval_s: float =
     ],
 )
 def test_a_quiet_database_rests_for_as_long_as_others_know_that_it_is_quiet(
-    watch: NewsWatch, most_s: float, rest_s: float
+    watch: NewsWatch, most_s: float | None, rest_s: float
 ) -> None:
     assert watch.rest_s("a", most_s) == rest_s
     assert watch.rest_s("unknown", most_s) == watch._interval

@@ -6,6 +6,7 @@ import pytest
 
 from tests.unit.producers.sqlserver.change_model import lsn
 from wrackline.producers.contract.steps import Appeared, Fault, Found, Renamed, Reshaped, Step, Vanished
+from wrackline.producers.sources.sqlserver.follow.capture_instances import enable_sql
 from wrackline.producers.sources.sqlserver.follow.instance_tracker import (
     CAPTURE_ENDED,
     InstanceTracker,
@@ -31,8 +32,7 @@ def shape(table: TableId, *columns: str) -> TableSchema:
 
 
 def ended(table: TableId, position: str = "00000000:00000000:0009") -> Fault:
-    names = {"database": table.database, "schema": table.schema, "name": table.name}
-    return Fault(table, CAPTURE_ENDED(table=table, position=position, **names))
+    return Fault(table, CAPTURE_ENDED(table=table, position=position, statement=enable_sql(table)))
 
 
 def told(steps: Iterable[Step]) -> list[object]:
@@ -194,3 +194,14 @@ def test_rows_are_read_again_for_a_column_or_a_type_that_they_lack(
         shown = {1: ShownTable(A, lsn(1), shape(A, *columns))}
         steps = list(tracker.update(shown, {1: A}, lsn(9)))
     assert steps == [Reshaped(A, refresh=refresh, shape=shape(A, *after))]
+
+
+def test_the_statement_that_captures_a_table_again_has_its_names_quoted() -> None:
+    odd = TableId("sh]op", "dbo", "o'dd")
+    tracker = InstanceTracker(lambda _: True, [odd])
+    look(tracker, {1: odd})
+    [step] = tracker.update({}, {1: odd}, lsn(9))
+    assert isinstance(step, Fault)
+    assert "EXEC [sh]]op].sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'o''dd'" in str(
+        step.error
+    )

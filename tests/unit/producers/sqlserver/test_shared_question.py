@@ -145,8 +145,17 @@ def test_the_ends_of_logs_are_asked_from_each_database_and_at_home_in_the_end() 
     assert ends_sql(["a"]).endswith(" USE [master];")
 
     class Ends:
+        def __init__(self) -> None:
+            self.executed: list[str] = []
+
         def answers(self, sql: str, doing: str) -> list[object]:
             raise explain(0, sql, doing)
 
-    with pytest.raises(WracklineError, match="say where its logs are"):
-        log_ends(cast("TdsSession", Ends()), ["a"])
+        def execute(self, sql: str, doing: str) -> None:
+            self.executed.append(sql)
+            raise explain(40508, sql, doing)
+
+    session = Ends()
+    with pytest.raises(WracklineError, match="say where its logs are") as caught:
+        log_ends(cast("TdsSession", session), ["a"])
+    assert (session.executed, caught.value.code) == (["USE [master];"], "sqlserver.server_lost")
