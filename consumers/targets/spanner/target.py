@@ -333,7 +333,9 @@ class SpannerTarget(Generic[Frame]):
             session.make_schemas((place.table.schema, place.view.schema))
             self._commits.begin(place, fresh)
             left = fresh
-        if left.made is not None:  # somebody has dropped the table
+        if left.made is not None:  # somebody has dropped the table, or another session has just made it
+            if session.made(place.table) is not None:
+                raise STATE_MOVED(place=path(place.table), doing="the creation")
             left = self._move(place, left, replace(fresh, number=left.number + 1), "the creation")
         session.reshape([create_table(place.table, left.shape, uuid4().hex)])
         made = session.made(place.table)

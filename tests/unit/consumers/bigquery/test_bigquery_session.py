@@ -24,7 +24,7 @@ from wrackline.consumers.targets.bigquery.session import CALL_S, BigQuerySession
 from wrackline.consumers.targets.bigquery.types import RELATIONS
 from wrackline.schemas.settings.settings_registry import Values
 
-MOVE = StateMove("`w`.`state`", 41, {"number": "42"})
+MOVE = StateMove("`w`.`state`", 41, {"number": "42"}, "TRUE")
 STAGE = StageTable(StagedRelation("w", "stage"), (StageColumn("k", Primitive.TEXT),))
 
 
