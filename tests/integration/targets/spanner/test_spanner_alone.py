@@ -1,5 +1,6 @@
 """What is Spanner's alone: batches in parts, transactions that are aborted, limits of a commit, its names."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -38,6 +39,7 @@ from wrackline.testing.targets.target_suite import (
     put,
 )
 
+PAGE = Path(__file__).parents[4] / "docs/spanner.md"
 THREE = ChunkLimits(mutations=3 * (len(COLUMNS) + 6), deletes=2, voids=4)  # rows of a commit
 STATE = 1 + len(STATE_COLUMNS)  # mutations of a table's state
 
@@ -205,6 +207,27 @@ def test_of_two_consumers_one_is_first(world: SpannerWorld) -> None:
     with pytest.raises(Transient, match=r"staged\.moved"):
         put(world, plan, change("u", A, 9, "late"), change("c", B, 9, "late"))
     world.target = first
+    assert labels(world) == {A: "y"}
+
+
+def test_a_number_counts_only_for_the_table_that_it_was_read_of(world: SpannerWorld) -> None:
+    put(world, plan_for(world, 5), change("c", A, 5, "x"))
+    sleeper = world.target
+    late = replace(plan_for(world, 9), since=sleeper.applied(TABLE.id))
+    world.restart()
+    assert world.target.drop(TABLE.id)  # type: ignore[attr-defined]
+    put(world, plan_for(world, 1), change("c", B, 1, "y"))
+    with pytest.raises(Transient, match=r"staged\.moved"):
+        sleeper.apply(sleeper.stage(world.frame([change("u", A, 9, "z")], late), late), late)
+    assert labels(world) == {B: "y"}
+
+
+def test_the_index_of_the_page_can_be_made(world: SpannerWorld) -> None:
+    (index,) = re.findall(r"CREATE INDEX .*;", PAGE.read_text())
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    made = index.strip(";").replace("shop_public__orders(id)", "db_public__orders(label)")
+    world.target._session.reshape([made])  # type: ignore[attr-defined]
+    put(world, plan_for(world, 2), change("u", A, 2, "y"))
     assert labels(world) == {A: "y"}
 
 
