@@ -64,6 +64,11 @@ class StagedState:
     number: int = 1
     made: str | None = None
 
+    @property
+    def making(self) -> str | None:
+        """What is written about the making of the table."""
+        return None if self.made is None else quote(self.made, safe=_SAFE)
+
     def then(
         self, *, shape: StagedShape | None = None, applied: Applied | None = None, made: str | None = None
     ) -> "StagedState":
@@ -110,8 +115,8 @@ def state_move(before: StagedState, after: StagedState, table: str, dialect: Sta
     changed = {name for name in COLUMNS if now[name] != was[name]}
     changed |= {"version"} if "shape" in changed else set()
     writes: dict[str, str] = {name: now[name] for name in COLUMNS if name in changed}
-    made = state_values(before)["made"]
-    same = "made IS NULL" if made is None else f"made = {dialect.literal(str(made))}"
+    made = before.making
+    same = "made IS NULL" if made is None else f"made = {dialect.literal(made)}"
     return StateMove(table, before.number, writes, same)
 
 
@@ -175,7 +180,7 @@ def state_values(state: StagedState) -> dict[str, int | str | None]:
         "number": state.number,
         "version": VERSION,
         "source": _write(list(state.source)),
-        "made": None if state.made is None else quote(state.made, safe=_SAFE),
+        "made": state.making,
         "shape": _write(_shape_texts(state.shape)),
         "applied": quote(applied_text.text(state.applied), safe=_SAFE),
     }

@@ -188,7 +188,7 @@ class SpannerCommits:
 
     def _check_number(self, work: Transaction, place: StagedPlace, state: StagedState, doing: str) -> None:
         found = list(rows_of(work, self._states, ["number", "made"], _key(place)))
-        if found != [(state.number, state_values(state)["made"])]:
+        if found != [(state.number, state.making)]:
             raise STATE_MOVED(place=path(place.table), doing=doing)
 
     def _write(
