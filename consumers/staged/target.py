@@ -367,9 +367,9 @@ class StagedTarget(Generic[Frame]):
         fresh = StagedState(table, first_shape(plan, self._dialect))
         left = self._read(session, table)
         if left is None:
-            for relation in (place.table, place.view):
-                if self._service.made(session, relation) is not None:
-                    raise NAME_TAKEN(place=path(relation))
+            there = [one for one in (place.table, place.view) if self._service.made(session, one) is not None]
+            if there and self._read(session, table) is None:  # else another session is making them
+                raise NAME_TAKEN(place=path(there[0]))
             make_schemas(self._service, session, (place.table.schema, place.view.schema))
             session.run(first_state(fresh, path(place.state), self._dialect))
             left = self._read(session, table) or fresh

@@ -327,9 +327,9 @@ class SpannerTarget(Generic[Frame]):
         _check_places(fresh.shape, plan)
         left = self._read(table)
         if left is None:
-            for relation in (place.table, place.view):
-                if session.made(relation) is not None:
-                    raise NAME_TAKEN(place=path(relation))
+            there = [one for one in (place.table, place.view) if session.made(one) is not None]
+            if there and self._read(table) is None:  # else another session is making them
+                raise NAME_TAKEN(place=path(there[0]))
             session.make_schemas((place.table.schema, place.view.schema))
             self._commits.begin(place, fresh)
             left = fresh
