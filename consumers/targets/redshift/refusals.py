@@ -89,7 +89,7 @@ GONE = define(
     "redshift.gone",
     Transient,
     "a table or schema that {doing} of {place} of Redshift needs is not there",
-    hint="what is missing is made again; if this keeps happening, see who removes it: SELECT username,"
+    hint="what is missing is made again; if this keeps happening, see who removes it: SELECT user_id,"
     " query_text FROM sys_query_history WHERE query_type = 'DDL' ORDER BY start_time DESC LIMIT 20",
 )
 SHORT = define(
