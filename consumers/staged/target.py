@@ -469,7 +469,7 @@ class StagedTarget(Generic[Frame]):
             return None
         state = read_state(row, path(place.state), path(place.table))
         if state.source != table:
-            raise PLACE_TAKEN(place=path(place.view), other=state.source, table=table)
+            raise PLACE_TAKEN(place=path(place.table), other=state.source, table=table)
         return state
 
     def _forget_staged(self, table: TableId) -> None:

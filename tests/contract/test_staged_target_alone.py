@@ -192,6 +192,10 @@ def test_two_tables_of_one_place_are_refused(world: DuckWorld) -> None:
     other = TABLE.id._replace(database="another")
     with pytest.raises(OperatorNeeded, match=r"staged\.place_taken.*db\.public\.orders.*another"):
         world.target.ensure_table(plan_for(world, 1, table=replace(TABLE, id=other)))
+    one, other = (TABLE.id._replace(schema="a__b", name="c"), TABLE.id._replace(schema="a", name="b__c"))
+    world.target.ensure_table(plan_for(world, 1, table=replace(TABLE, id=one)))
+    with pytest.raises(OperatorNeeded, match=r'place_taken. "wrackline"\."a__b__c" .*db\.a__b\.c'):
+        world.target.ensure_table(plan_for(world, 1, table=replace(TABLE, id=other)))
 
 
 def test_a_table_that_was_dropped_by_hand_starts_over(world: DuckWorld) -> None:

@@ -401,7 +401,7 @@ class SpannerTarget(Generic[Frame]):
             return None
         state = read_state(row, self._commits.name, path(place.table))
         if state.source != table:
-            raise PLACE_TAKEN(place=path(place.view), other=state.source, table=table)
+            raise PLACE_TAKEN(place=path(place.table), other=state.source, table=table)
         return state
 
     def _forget_staged(self, table: TableId) -> None:
