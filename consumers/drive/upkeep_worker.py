@@ -3,9 +3,9 @@
 In: which tables got a batch.  Out: upkeep of each such table, no sooner than an interval after its last,
 and its outcome.  When the last one was is not kept beyond the process: it counts as if it had been at any
 moment of the interval before the first batch, taken by chance.  So a table is tended once in an interval on
-the average, also by consumers that never run for as long, and seldom by one that restarts in a loop.
-It is right because a target's upkeep changes nothing that a reader sees and gives
-way to a batch that commits meanwhile: what fails is reported, and left for the next time.
+the average, also by consumers that never run for as long, and seldom by one that restarts in a loop.  It is
+right because a target's upkeep changes nothing that a reader sees and gives way to a batch that commits
+meanwhile: what fails is reported, and left for the next time.
 """
 
 import random

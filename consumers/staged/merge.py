@@ -12,8 +12,8 @@ Rows are found by a hash of their key, which is never null and has one form.  Th
 and days stand beside it, with the batch's range, because that is what a service skips by.  Pure.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 
 from wrackline.consumers.contract.limits import Limit, LimitBreach
@@ -102,6 +102,11 @@ class StagedMerge:
     table: str  # as a statement names it
     stage: str
     floor: str | None  # seq of the newest truncate that is known
+    _places: Mapping[str, str] = field(init=False, repr=False)  # by the names for readers, made once
+
+    def __post_init__(self) -> None:
+        """Look where the columns' values lie."""
+        object.__setattr__(self, "_places", self.shape.places())
 
     def void(self) -> str:
         """Delete the rows that are older than the floor."""
@@ -254,7 +259,7 @@ class StagedMerge:
         return self.dialect.restored(f"s.c{at}", self.plan.columns[at].type)
 
     def _place(self, target: str) -> str:
-        return self.dialect.quoted(self.shape.places()[target])
+        return self.dialect.quoted(self._places[target])
 
     @property
     def _key(self) -> str:

@@ -90,7 +90,7 @@ class CarriesChanges(Protocol):
     def carry_changes(
         self, changes: DirectChanges, plan: MergePlan, columns: Sequence[StageColumn]
     ) -> CarriedFiles | None:
-        """Write them; None: only Spark knows what becomes of a value, or the service holds it not."""
+        """Write them; None: only Spark knows what becomes of a value, or the service can't hold it."""
         ...
 
 

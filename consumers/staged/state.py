@@ -9,7 +9,8 @@
 
 A service locks or refuses by table, so one table of states would make all merges wait for each other.  Each
 commit moves the number from what was read, and if that changes no row, nothing of it is kept: that is the
-only guard between two consumers.
+only guard between two consumers.  A table that was dropped and made again has numbers that were there before,
+so the row must also be about the table that was read of.
 
 In: a state, or a row.  Out: statements, and the state.  The JSON is percent-encoded, so it has no quote and
 no backslash, on which the services disagree.
@@ -82,6 +83,11 @@ class StagedState:
     number: int = 1
     made: str | None = None
 
+    @property
+    def making(self) -> str | None:
+        """What is written about the making of the table."""
+        return None if self.made is None else quote(self.made, safe=_SAFE)
+
     def then(
         self, *, shape: StagedShape | None = None, applied: Applied | None = None, made: str | None = None
     ) -> "StagedState":
@@ -98,12 +104,18 @@ class StateMove:
     state: str  # the table, as a statement names it
     number: int
     writes: Mapping[str, str]  # expressions
+    same: str  # a condition: it is about the same table, because one that is made again counts from 1 again
+
+    @property
+    def condition(self) -> str:
+        """What the row has to be."""
+        return f"number = {self.number} AND {self.same}"
 
     @property
     def text(self) -> str:
         """The statement: it changes one row, or the state had another number."""
         sets = ", ".join(f"{name} = {value}" for name, value in self.writes.items())
-        return f"UPDATE {self.state} SET {sets} WHERE number = {self.number}"  # noqa: S608 - names and texts are quoted
+        return f"UPDATE {self.state} SET {sets} WHERE {self.condition}"  # noqa: S608 - names and texts are quoted
 
 
 def first_state(state: StagedState, table: str, dialect: StagedDialect) -> str:
@@ -121,7 +133,10 @@ def state_move(before: StagedState, after: StagedState, table: str, dialect: Sta
     was, now = _row(before, dialect), _row(after, dialect)
     changed = {name for name in COLUMNS if now[name] != was[name]}
     changed |= {"version"} if "shape" in changed else set()
-    return StateMove(table, before.number, {name: now[name] for name in COLUMNS if name in changed})
+    writes: dict[str, str] = {name: now[name] for name in COLUMNS if name in changed}
+    made = before.making
+    same = "made IS NULL" if made is None else f"made = {dialect.literal(made)}"
+    return StateMove(table, before.number, writes, same)
 
 
 def state_query(table: str) -> str:
@@ -219,7 +234,7 @@ def state_values(state: StagedState) -> dict[str, int | str | None]:
         "number": state.number,
         "version": VERSION,
         "source": _write(list(state.source)),
-        "made": None if state.made is None else quote(state.made, safe=_SAFE),
+        "made": state.making,
         "shape": _write(_shape_texts(state.shape)),
         "applied": quote(applied_text.text(state.applied), safe=_SAFE),
     }

@@ -348,15 +348,16 @@ class StagedTarget(Generic[Frame]):
         fresh = StagedState(table, first_shape(plan, self._dialect))
         left = self._read(session, table)
         if left is None:
-            for relation in (place.table, place.view):
-                if self._service.made(session, relation) is not None:
-                    raise NAME_TAKEN(place=path(relation))
+            there = [one for one in (place.table, place.view) if self._service.made(session, one) is not None]
+            if there and self._read(session, table) is None:  # else another session is making them
+                raise NAME_TAKEN(place=path(there[0]))
             make_schemas(self._service, session, (place.table.schema, place.view.schema))
             session.run(first_state(fresh, path(place.state), self._dialect))
             left = self._read(session, table) or fresh
-        if left.made is not None:  # somebody has dropped the table
-            again = replace(fresh, number=left.number + 1)
-            left = self._move(session, place, left, again, "the creation")
+        if left.made is not None:  # somebody has dropped the table, or another session has just made it
+            if self._service.made(session, place.table) is not None:
+                raise STATE_MOVED(place=path(place.table), doing="the creation")
+            left = self._move(session, place, left, replace(fresh, number=left.number + 1), "the creation")
         for text in self._service.create(place, left.shape):
             session.run(text)
         state = left.then(made=self._service.made(session, place.table))
@@ -367,17 +368,15 @@ class StagedTarget(Generic[Frame]):
         if state.shape.shown:
             return
         view, table = self._dialect.path(place.view), self._dialect.path(place.table)
-        leaving = state.shape.leaving
-        keeps = self._service if leaving and isinstance(self._service, KeepsColumns) else None
+        leaving, service = state.shape.leaving, self._service
+        keeps = service if leaving and isinstance(service, KeepsColumns) else None
         kept = () if keeps is None else keeps.kept_columns(session, place.table)
         steps = [create_view(view, table, state.shape, self._dialect)]
         for name in leaving:
             end = empty_column if name in kept else drop_column
             steps.append(end(table, name, self._dialect))
         if self._dialect.transactional_ddl:
-            grants = (
-                self._service.grants(session, place.view) if isinstance(self._service, KeepsGrants) else ()
-            )
+            grants = service.grants(session, place.view) if isinstance(service, KeepsGrants) else ()
             steps = [f"DROP VIEW IF EXISTS {view}", *steps, *grants]
         else:
             for text in steps:
@@ -451,7 +450,7 @@ class StagedTarget(Generic[Frame]):
             return None
         state = read_state(row, state_names(place, self._dialect))
         if state.source != table:
-            raise PLACE_TAKEN(place=self._dialect.path(place.view), other=state.source, table=table)
+            raise PLACE_TAKEN(place=self._dialect.path(place.table), other=state.source, table=table)
         return state
 
     def _forget_staged(self, table: TableId) -> None:

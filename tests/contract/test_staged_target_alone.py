@@ -113,6 +113,43 @@ def test_one_of_two_consumers_wins(world: DuckWorld) -> None:
     assert second.applied(TABLE.id) == first.applied(TABLE.id) == plan.upto, "it has asked again"
 
 
+@pytest.mark.parametrize("before", [f"CREATE TABLE IF NOT EXISTS {STATE}", "SELECT table_oid"])
+def test_a_table_that_another_consumer_makes_at_the_same_time_is_not_begun_again(
+    tmp_path: Path, before: str
+) -> None:
+    """Nor is it taken for somebody else's, where it was made behind the look at its state."""
+    world = DuckWorld(tmp_path)
+    second: Target[Any, Any] = world.open()
+
+    def reach(text: str) -> str:
+        if text.startswith(before) and "'_wl_state" not in text:
+            world.service.reach = world.trap.reach
+            put(world, plan_for(world, 1), change("c", A, 1, "x"))
+        return text
+
+    world.service.reach = reach
+    with pytest.raises(Transient, match=r"staged\.moved"):
+        second.ensure_table(plan_for(world, 1))
+    world.restart()
+    assert world.target.applied(TABLE.id) == plan_for(world, 1).upto
+
+
+def test_a_number_counts_only_for_the_table_that_it_was_read_of(world: DuckWorld) -> None:
+    """A table that was made again has come to the same number by then."""
+    put(world, plan_for(world, 5), change("c", A, 5, "x"))
+    sleeper = world.target
+    late = replace(plan_for(world, 9), since=sleeper.applied(TABLE.id))
+    world.restart()
+    assert world.open().drop(TABLE.id)
+    put(world, plan_for(world, 1), change("c", B, 1, "y"))
+    staged = sleeper.stage(world.frame([change("u", A, 9, "z")], late), late)
+    with pytest.raises(Transient, match=r"staged\.moved"):
+        sleeper.apply(staged, late)
+    world.restart()
+    assert world.target.applied(TABLE.id) == plan_for(world, 1).upto
+    assert labels(world) == {B: "y"}
+
+
 def test_what_is_remembered_is_not_trusted_for_ever(world: DuckWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     trusts: Target[Any, Any] = world.open()
@@ -155,6 +192,10 @@ def test_two_tables_of_one_place_are_refused(world: DuckWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     other = TABLE.id._replace(database="another")
     with pytest.raises(OperatorNeeded, match=r"staged\.place_taken.*db\.public\.orders.*another"):
+        world.target.ensure_table(plan_for(world, 1, table=replace(TABLE, id=other)))
+    one, other = (TABLE.id._replace(schema="a__b", name="c"), TABLE.id._replace(schema="a", name="b__c"))
+    world.target.ensure_table(plan_for(world, 1, table=replace(TABLE, id=one)))
+    with pytest.raises(OperatorNeeded, match=r'place_taken. "wrackline"\."a__b__c" .*db\.a__b\.c'):
         world.target.ensure_table(plan_for(world, 1, table=replace(TABLE, id=other)))
 
 

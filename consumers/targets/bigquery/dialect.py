@@ -42,7 +42,7 @@ def script(move: StateMove, steps: Sequence[str]) -> str:
     inside = "\n".join(f"  {step};" for step in (move.text, *steps))
     return (
         "BEGIN TRANSACTION;\n"  # noqa: S608 - the name is quoted
-        f"IF EXISTS (SELECT 1 FROM {move.state} WHERE number = {move.number}) THEN\n"
+        f"IF EXISTS (SELECT 1 FROM {move.state} WHERE {move.condition}) THEN\n"
         f"{inside}\n"
         "  COMMIT TRANSACTION;\n"
         f"  SELECT '{DONE}' AS outcome;\n"

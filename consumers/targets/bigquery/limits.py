@@ -12,7 +12,6 @@ from wrackline.consumers.targets.bigquery.types import NATIVE
 from wrackline.schemas.tables.types import Kind
 
 MOST_TEXT: Final = 1024 * 1024  # bytes of a query before names are resolved
-MOST_COLUMNS: Final = 10_000
 MOST_CLUSTER_COLUMNS: Final = 4
 MOST_PARTITIONS: Final = 4_000  # that one job may change
 MOST_LOADS: Final = 100_000  # load jobs of a project and a day

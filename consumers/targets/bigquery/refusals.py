@@ -98,14 +98,14 @@ REFUSED = define(
 )
 
 _CANCELLED: Final = "cancelled"  # a name of ours, as if it were a reason
+_TOO_SOON: Final = ("rateLimitExceeded", "jobRateLimitExceeded")
 _CONCURRENT: Final = ("due to concurrent update", "Too many DML statements outstanding")
 _TABLE: Final = ErrorTable(
     {
         DENIED: ("accessDenied", 403),
         BUSY: (
             _CANCELLED,
-            "rateLimitExceeded",
-            "jobRateLimitExceeded",
+            *_TOO_SOON,
             "resourceInUse",
             "tableUnavailable",
             429,
@@ -136,6 +136,8 @@ def bigquery_error(error: Exception, *, doing: str, place: str, project: str) ->
     match error:
         case GoogleAPICallError():
             return _TABLE.explain(reason_of(error), None, **names)
+        case RetryError() if isinstance(error.cause, GoogleAPICallError):
+            return bigquery_error(error.cause, **names)
         case TransportError() | RetryError() | requests.RequestException():
             return UNREACHABLE.fill(names)
         case GoogleAuthError():
@@ -144,6 +146,12 @@ def bigquery_error(error: Exception, *, doing: str, place: str, project: str) ->
             return SLOW.fill(names)
         case _:
             return None
+
+
+def comes_too_soon(error: Exception) -> bool:
+    """Whether BigQuery would do the same some seconds later: it changes a table five times in ten seconds."""
+    cause = error.cause if isinstance(error, RetryError) else error
+    return isinstance(cause, GoogleAPICallError) and reason_of(cause) in _TOO_SOON
 
 
 def reason_of(error: GoogleAPICallError) -> str | int:

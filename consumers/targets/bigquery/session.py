@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from google.api_core.exceptions import Conflict
+from google.api_core.retry import Retry
 from google.cloud.bigquery import (
     Client,
     LoadJob,
@@ -34,12 +35,14 @@ from wrackline.consumers.staged.service import CarriedFiles, StageTable, check_l
 from wrackline.consumers.staged.state import StateMove
 from wrackline.consumers.targets.bigquery.dialect import DIALECT, DONE, script
 from wrackline.consumers.targets.bigquery.limits import MOST_TEXT
+from wrackline.consumers.targets.bigquery.refusals import comes_too_soon
 
 Job = TypeVar("Job", QueryJob, LoadJob)
 Answer = TypeVar("Answer")
 
 CALL_S: Final = 60.0  # one call; the driver's own patience would be ten minutes
 RETRY: Final = DEFAULT_RETRY.with_timeout(CALL_S)
+_WAITING: Final = Retry(comes_too_soon, initial=2, maximum=10, timeout=3 * CALL_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,8 @@ class BigQuerySession:
         return self._answer(job)
 
     def run(self, text: str) -> None:
-        """Run a statement, which is committed by itself."""
-        self.rows(text)
+        """Run a statement, which is committed by itself; many changes of one table wait for each other."""
+        _WAITING(self.rows)(text)
 
     def commit(self, move: StateMove, steps: Sequence[str], name: str) -> bool:
         """Run the script."""

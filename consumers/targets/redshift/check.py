@@ -54,7 +54,7 @@ NAME_TAKEN = rule(
     Severity.ERROR,
     "name taken",
     "{place} is there and is not ours",
-    "the view for the readers can't be made",
+    "what Wrackline has under that name can't be made",
     "ALTER TABLE {place} RENAME TO {other}; or choose another schema: target.schema",
 )
 NO_BUCKET_RIGHT = rule(
@@ -165,17 +165,17 @@ def _rights(session: StagedSession, places: Sequence[StagedPlace], role: CopyRol
 
 
 def _names(session: StagedSession, places: Sequence[StagedPlace]) -> Iterator[Finding]:
-    there: set[StagedRelation] = set()
+    views: dict[StagedRelation, bool] = {}
     for schema in _schemas(places):
         found = session.rows(
-            "SELECT CAST(c.relname AS VARCHAR(127)) FROM pg_class c"  # noqa: S608
+            "SELECT CAST(c.relname AS VARCHAR(127)), c.relkind = 'v' FROM pg_class c"  # noqa: S608
             f" JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = {literal(schema)}"
         )
-        there |= {StagedRelation(schema, str(name)) for (name,) in found}
+        views |= {StagedRelation(schema, str(name)): bool(is_view) for name, is_view in found}
     for place in places:
-        if place.view in there and place.state not in there:
-            other = quoted(f"{place.view.name}_before"[:63])
-            yield NAME_TAKEN(place=DIALECT.path(place.view), other=other)
+        for relation in place.strangers(views):
+            other = quoted(f"{relation.name}_before"[:63])
+            yield NAME_TAKEN(place=DIALECT.path(relation), other=other)
 
 
 def _dead_rows(session: StagedSession, places: Sequence[StagedPlace]) -> Iterator[Finding]:

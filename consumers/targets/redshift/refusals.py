@@ -85,6 +85,13 @@ THERE_ALREADY = define(
     "another session made {place} of Redshift at the same time",
     hint="the next round finds it; if it happens again and again, stop the second consumer",
 )
+GONE = define(
+    "redshift.gone",
+    Transient,
+    "a table or schema that {doing} of {place} of Redshift needs is not there",
+    hint="what is missing is made again; if this keeps happening, see who removes it: SELECT user_id,"
+    " query_text FROM sys_query_history WHERE query_type = 'DDL' ORDER BY start_time DESC LIMIT 20",
+)
 SHORT = define(
     "redshift.short",
     Transient,
@@ -131,7 +138,8 @@ _TABLE = ErrorTable(
         CONNECTION_LOST: ("", "08", "57P01", "57P02", "57P03", "57P05"),
         CONFLICT: ("40", _SERIALIZABLE, "55P03", "55006"),
         THERE_ALREADY: ("42P07", "42P06"),
-        SHORT: ("53", "57014", "54", "58030"),
+        GONE: ("42P01", "3F000"),
+        SHORT: ("53", "57014", "58030"),
         INTERNAL: ("XX",),
         NO_RIGHT: ("42501",),
         CHARACTER_REFUSED: ("22021",),

@@ -94,9 +94,6 @@ KEEPS_HISTORY = rule(
     "a table that changes often takes many times its size, and that is paid for",
     "ALTER SCHEMA {schema} SET DATA_RETENTION_TIME_IN_DAYS = 1",
 )
-
-_LEAST_S: Final = 60  # what is paid for each time a warehouse resumes
-_DAY_HOURS: Final = 24
 NAME_TAKEN = rule(
     "snowflake.not_our_place",
     Severity.ERROR,
@@ -105,6 +102,9 @@ NAME_TAKEN = rule(
     "what Wrackline has under that name can't be made",
     "ALTER {kind} {place} RENAME TO {other}; or choose another schema: target.schema",
 )
+
+_LEAST_S: Final = 60  # what is paid for each time a warehouse resumes
+_DAY_HOURS: Final = 24
 _MOST_DAYS: Final = 1  # of history that nobody has to be asked about
 _SIZES: Final = ("X-Small", "Small", "Medium", "Large", "X-Large", "2X-Large", "3X-Large", "4X-Large",
                  "5X-Large", "6X-Large")  # fmt: skip  # each costs twice what the one before does

@@ -3,8 +3,8 @@
     wl_state   one row a table: the number, whose copy it is, the shape, what is applied
 
 Spanner locks rows, so the states of all tables are in one table.  If the number is another one than what was
-read, another session was first, and nothing of the commit is kept: that is the only guard between two
-consumers.  A transaction that is aborted begins again with that look.
+read, or that of a table which was made since, another session was first, and nothing of the commit is kept:
+that is the only guard between two consumers.  A transaction that is aborted begins again with that look.
 
 In: a chunk of rows, and the state before it.  Out: the state after it.
 """
@@ -188,8 +188,8 @@ class SpannerCommits:
         return replace(chunk, others=frozenset(keys), are_all=True)
 
     def _check_number(self, work: Transaction, place: StagedPlace, state: StagedState, doing: str) -> None:
-        found = list(rows_of(work, self._states, ["number"], _key(place)))
-        if found != [(state.number,)]:
+        found = list(rows_of(work, self._states, ["number", "made"], _key(place)))
+        if found != [(state.number, state.making)]:
             raise STATE_MOVED(place=path(place.table), doing=doing)
 
     def _write(

@@ -305,13 +305,15 @@ class SpannerTarget(Generic[Frame]):
         _check_places(fresh.shape, plan)
         left = self._read(table)
         if left is None:
-            for relation in (place.table, place.view):
-                if session.made(relation) is not None:
-                    raise NAME_TAKEN(place=path(relation))
+            there = [one for one in (place.table, place.view) if session.made(one) is not None]
+            if there and self._read(table) is None:  # else another session is making them
+                raise NAME_TAKEN(place=path(there[0]))
             session.make_schemas((place.table.schema, place.view.schema))
             self._commits.begin(place, fresh)
             left = fresh
-        if left.made is not None:  # somebody has dropped the table
+        if left.made is not None:  # somebody has dropped the table, or another session has just made it
+            if session.made(place.table) is not None:
+                raise STATE_MOVED(place=path(place.table), doing="the creation")
             left = self._move(place, left, replace(fresh, number=left.number + 1), "the creation")
         session.reshape([create_table(place.table, left.shape, uuid4().hex)])
         made = session.made(place.table)
@@ -379,7 +381,7 @@ class SpannerTarget(Generic[Frame]):
             return None
         state = read_state(row, self._commits.names(place))
         if state.source != table:
-            raise PLACE_TAKEN(place=path(place.view), other=state.source, table=table)
+            raise PLACE_TAKEN(place=path(place.table), other=state.source, table=table)
         return state
 
     def _forget_staged(self, table: TableId) -> None:

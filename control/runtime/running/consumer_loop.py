@@ -122,7 +122,7 @@ def table_upkeep(place: SparkTarget, values: Values) -> Upkeep:
 
     def tend(topic: str) -> UpkeepResult:
         table = table_of(topic)
-        before_ms = 0 if place.letters.spots(table) else now_ms() - retention_ms
+        before_ms = 0 if place.letters.spots(table) else max(0, now_ms() - retention_ms)
         return place.upkeep(table, forget_before_ms=before_ms)
 
     return tend

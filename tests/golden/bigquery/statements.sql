@@ -28,8 +28,8 @@ SELECT number, version, source, made, shape, applied FROM `wrackline`.`_wl_state
 
 -- transaction of a batch
 BEGIN TRANSACTION;
-IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1) THEN
-  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1;
+IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1 AND made IS NULL) THEN
+  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1 AND made IS NULL;
   DELETE FROM `wrackline`.`public__orders` WHERE `_wl_seq` < '00000000000000000003';
   MERGE INTO `wrackline`.`public__orders` t USING (SELECT * FROM `wrackline`.`_wl_stage__public__orders__0123456789abcdef0123456789abcdef` WHERE seq >= '00000000000000000003') s ON t.`_wl_key` = s.k AND t.`id` = s.c0 AND t.`day` = DATE_FROM_UNIX_DATE(s.c1) AND t.`id` BETWEEN 41000 AND 43999 AND t.`day` BETWEEN DATE '2026-01-01' AND DATE '2026-01-31'
 WHEN MATCHED AND (s.seq > t.`_wl_seq` OR (s.seq = t.`_wl_seq` AND t.`_wl_deleted` AND NOT s.deleted)) THEN UPDATE SET `price` = PARSE_NUMERIC(s.c2), `la_bel_` = s.c3, `weight` = s.c4, `at` = DATETIME(TIMESTAMP_MICROS(s.c5), 'UTC'), `seen` = TIMESTAMP_MICROS(s.c6), `clock` = TIME_ADD(TIME '00:00:00', INTERVAL s.c7 MICROSECOND), `big` = PARSE_BIGNUMERIC(s.c8), `_wl_seq` = s.seq, `_wl_op` = s.op, `_wl_deleted` = s.deleted, `_wl_commit_ts` = TIMESTAMP_MICROS(s.commit_us), `_wl_missing` = CAST(NULL AS STRING)
@@ -44,8 +44,8 @@ END IF;
 
 -- transaction without rows
 BEGIN TRANSACTION;
-IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1) THEN
-  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1;
+IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1 AND made IS NULL) THEN
+  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1 AND made IS NULL;
   COMMIT TRANSACTION;
   SELECT 'done' AS outcome;
 ELSE
@@ -55,8 +55,8 @@ END IF;
 
 -- transaction of partial changes
 BEGIN TRANSACTION;
-IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1) THEN
-  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1;
+IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1 AND made IS NULL) THEN
+  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1 AND made IS NULL;
   MERGE INTO `wrackline`.`public__orders` t USING `wrackline`.`_wl_stage__public__orders__0123456789abcdef0123456789abcdef` s ON t.`_wl_key` = s.k AND t.`id` = s.c0 AND t.`day` = DATE_FROM_UNIX_DATE(s.c1) AND t.`id` BETWEEN 41000 AND 43999 AND t.`day` BETWEEN DATE '2026-01-01' AND DATE '2026-01-31'
 WHEN MATCHED AND (s.seq > t.`_wl_seq` OR (s.seq = t.`_wl_seq` AND t.`_wl_deleted` AND NOT s.deleted)) AND s.deleted THEN DELETE
 WHEN MATCHED AND (s.seq > t.`_wl_seq` OR (s.seq = t.`_wl_seq` AND t.`_wl_deleted` AND NOT s.deleted)) THEN UPDATE SET `price` = CASE WHEN COALESCE(s.unsent, '') LIKE '%,3,%' AND NOT t.`_wl_deleted` THEN t.`price` ELSE PARSE_NUMERIC(s.c2) END, `la_bel_` = CASE WHEN COALESCE(s.unsent, '') LIKE '%,4,%' AND NOT t.`_wl_deleted` THEN t.`la_bel_` ELSE s.c3 END, `weight` = s.c4, `at` = DATETIME(TIMESTAMP_MICROS(s.c5), 'UTC'), `seen` = TIMESTAMP_MICROS(s.c6), `clock` = TIME_ADD(TIME '00:00:00', INTERVAL s.c7 MICROSECOND), `big` = PARSE_BIGNUMERIC(s.c8), `_wl_seq` = s.seq, `_wl_op` = s.op, `_wl_deleted` = s.deleted, `_wl_commit_ts` = TIMESTAMP_MICROS(s.commit_us), `_wl_missing` = NULLIF(',' || CASE WHEN COALESCE(s.missing, '') LIKE '%,3,%' OR COALESCE(s.unsent, '') LIKE '%,3,%' AND (t.`_wl_deleted` OR COALESCE(t.`_wl_missing`, '') LIKE '%,3,%') THEN '3,' ELSE '' END || CASE WHEN COALESCE(s.missing, '') LIKE '%,4,%' OR COALESCE(s.unsent, '') LIKE '%,4,%' AND (t.`_wl_deleted` OR COALESCE(t.`_wl_missing`, '') LIKE '%,4,%') THEN '4,' ELSE '' END, ',')
@@ -71,8 +71,8 @@ END IF;
 
 -- transaction of late changes
 BEGIN TRANSACTION;
-IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1) THEN
-  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1;
+IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1 AND made IS NULL) THEN
+  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1 AND made IS NULL;
   MERGE INTO `wrackline`.`public__orders` t USING `wrackline`.`_wl_stage__public__orders__0123456789abcdef0123456789abcdef` s ON t.`_wl_key` = s.k AND t.`id` = s.c0 AND t.`day` = DATE_FROM_UNIX_DATE(s.c1) AND t.`id` BETWEEN 41000 AND 43999 AND t.`day` BETWEEN DATE '2026-01-01' AND DATE '2026-01-31'
 WHEN MATCHED AND (s.seq > t.`_wl_seq` OR (s.seq = t.`_wl_seq` AND t.`_wl_deleted` AND NOT s.deleted)) THEN UPDATE SET `price` = CASE WHEN COALESCE(s.unsent, '') LIKE '%,3,%' AND NOT t.`_wl_deleted` THEN t.`price` WHEN s.w2 < t.`_wl_seq` THEN CASE WHEN NOT t.`_wl_deleted` THEN t.`price` END ELSE PARSE_NUMERIC(s.c2) END, `la_bel_` = s.c3, `weight` = s.c4, `at` = DATETIME(TIMESTAMP_MICROS(s.c5), 'UTC'), `seen` = TIMESTAMP_MICROS(s.c6), `clock` = TIME_ADD(TIME '00:00:00', INTERVAL s.c7 MICROSECOND), `big` = PARSE_BIGNUMERIC(s.c8), `_wl_seq` = s.seq, `_wl_op` = s.op, `_wl_deleted` = s.deleted, `_wl_commit_ts` = TIMESTAMP_MICROS(s.commit_us), `_wl_missing` = CAST(NULL AS STRING)
 WHEN NOT MATCHED THEN INSERT (`_wl_key`, `id`, `day`, `price`, `la_bel_`, `weight`, `at`, `seen`, `clock`, `big`, `_wl_seq`, `_wl_op`, `_wl_deleted`, `_wl_commit_ts`, `_wl_missing`)
@@ -86,8 +86,8 @@ END IF;
 
 -- transaction of a load
 BEGIN TRANSACTION;
-IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1) THEN
-  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1;
+IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1 AND made IS NULL) THEN
+  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1 AND made IS NULL;
   INSERT INTO `wrackline`.`public__orders` (`_wl_key`, `id`, `day`, `price`, `la_bel_`, `weight`, `at`, `seen`, `clock`, `big`, `_wl_seq`, `_wl_op`, `_wl_deleted`, `_wl_commit_ts`, `_wl_missing`)
 SELECT s.k, s.c0, DATE_FROM_UNIX_DATE(s.c1), PARSE_NUMERIC(s.c2), s.c3, s.c4, DATETIME(TIMESTAMP_MICROS(s.c5), 'UTC'), TIMESTAMP_MICROS(s.c6), TIME_ADD(TIME '00:00:00', INTERVAL s.c7 MICROSECOND), PARSE_BIGNUMERIC(s.c8), s.seq, s.op, s.deleted, TIMESTAMP_MICROS(s.commit_us), CAST(NULL AS STRING) FROM `wrackline`.`_wl_stage__public__orders__0123456789abcdef0123456789abcdef` s;
   COMMIT TRANSACTION;
@@ -99,8 +99,8 @@ END IF;
 
 -- transaction of events
 BEGIN TRANSACTION;
-IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1) THEN
-  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1;
+IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1 AND made IS NULL) THEN
+  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1 AND made IS NULL;
   INSERT INTO `wrackline`.`public__orders` (`_wl_key`, `id`, `day`, `price`, `la_bel_`, `weight`, `at`, `seen`, `clock`, `big`, `_wl_seq`, `_wl_op`, `_wl_deleted`, `_wl_commit_ts`, `_wl_missing`)
 SELECT s.k, s.c1, DATE_FROM_UNIX_DATE(s.c2), PARSE_NUMERIC(s.c3), s.c4, s.c5, DATETIME(TIMESTAMP_MICROS(s.c6), 'UTC'), TIMESTAMP_MICROS(s.c7), TIME_ADD(TIME '00:00:00', INTERVAL s.c8 MICROSECOND), PARSE_BIGNUMERIC(s.c9), s.seq, s.op, s.deleted, TIMESTAMP_MICROS(s.commit_us), NULLIF(',' || CASE WHEN COALESCE(s.unsent, '') LIKE '%,1,%' OR COALESCE(s.missing, '') LIKE '%,1,%' THEN '1,' ELSE '' END || CASE WHEN COALESCE(s.unsent, '') LIKE '%,2,%' OR COALESCE(s.missing, '') LIKE '%,2,%' THEN '2,' ELSE '' END || CASE WHEN COALESCE(s.unsent, '') LIKE '%,3,%' OR COALESCE(s.missing, '') LIKE '%,3,%' THEN '3,' ELSE '' END || CASE WHEN COALESCE(s.unsent, '') LIKE '%,4,%' OR COALESCE(s.missing, '') LIKE '%,4,%' THEN '4,' ELSE '' END || CASE WHEN COALESCE(s.unsent, '') LIKE '%,5,%' OR COALESCE(s.missing, '') LIKE '%,5,%' THEN '5,' ELSE '' END || CASE WHEN COALESCE(s.unsent, '') LIKE '%,6,%' OR COALESCE(s.missing, '') LIKE '%,6,%' THEN '6,' ELSE '' END || CASE WHEN COALESCE(s.unsent, '') LIKE '%,7,%' OR COALESCE(s.missing, '') LIKE '%,7,%' THEN '7,' ELSE '' END || CASE WHEN COALESCE(s.unsent, '') LIKE '%,8,%' OR COALESCE(s.missing, '') LIKE '%,8,%' THEN '8,' ELSE '' END || CASE WHEN COALESCE(s.unsent, '') LIKE '%,9,%' OR COALESCE(s.missing, '') LIKE '%,9,%' THEN '9,' ELSE '' END, ',') FROM `wrackline`.`_wl_stage__public__orders__0123456789abcdef0123456789abcdef` s
 WHERE NOT EXISTS (SELECT 1 FROM `wrackline`.`public__orders` t WHERE t.`_wl_key` = s.k);
@@ -113,8 +113,8 @@ END IF;
 
 -- transaction of a second place
 BEGIN TRANSACTION;
-IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1) THEN
-  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1;
+IF EXISTS (SELECT 1 FROM `wrackline`.`_wl_state__public__orders` WHERE number = 1 AND made IS NULL) THEN
+  UPDATE `wrackline`.`_wl_state__public__orders` SET number = CAST(2 AS INT64), applied = CAST('{%22version%22: 2, %22offsets%22: {%22server.db.public.orders%22: {%220%22: 9}}, %22floor%22: %2200000000000000000003%22, %22newest%22: null, %22topic_ids%22: {}}' AS STRING) WHERE number = 1 AND made IS NULL;
   UPDATE `wrackline`.`public__orders` SET `price__7` = `price` WHERE `price` IS NOT NULL;
   COMMIT TRANSACTION;
   SELECT 'done' AS outcome;

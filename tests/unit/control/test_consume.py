@@ -84,6 +84,10 @@ def test_no_delete_is_forgotten_while_a_letter_may_be_older(monkeypatch: pytest.
     assert asked[0] > 0
     assert asked[1] == 0
     assert asked[2] >= asked[0]
+    table_upkeep(world.target, values(**{"consume.delete.retention.ms": str(2**63 - 1)}))(
+        "s.db.public.others"
+    )
+    assert asked[3] == 0, "no target has a moment so long ago"
 
 
 def test_a_target_whose_upkeep_is_dear_is_tended_each_day(tmp_path: Path) -> None:

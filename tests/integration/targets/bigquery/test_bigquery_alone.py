@@ -105,7 +105,7 @@ def test_of_two_scripts_at_once_one_wins(world: BigQueryWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     state = world.service.dialect.path(world.layout.place(TABLE.id).state)
     ((number,),) = world.service.session().rows(f"SELECT number FROM {state}")
-    ended = race(world, StateMove(state, number, {"number": str(number + 1)}))
+    ended = race(world, StateMove(state, number, {"number": str(number + 1)}, "TRUE"))
     assert ended.count(True) == 1
     assert next(one for one in ended if one is not True) in (False, Transient)
 

@@ -246,3 +246,14 @@ def test_a_closed_door_is_told_from_a_server_that_is_not_there(world: RedshiftWo
     assert told == {"door": "redshift.login_refused", "none": "redshift.unreachable"}
     del found
     gc.collect()
+
+
+def test_a_table_that_is_dropped_by_hand_beside_a_consumer_is_made_again(world: RedshiftWorld) -> None:
+    """As the page says how to start over; the consumer still trusts what it remembers."""
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    late = plan_for(world, 2)
+    world.sql("DROP TABLE wrackline.public__orders CASCADE")
+    with pytest.raises(Transient, match=r"redshift\.gone"):
+        put(world, late, change("u", A, 2, "y"))
+    put(world, plan_for(world, 2), change("u", A, 2, "z"))
+    assert labels(world) == {A: "z"}

@@ -209,13 +209,15 @@ def test_a_right_that_is_missing_is_granted_by_the_finding_s_sql(world: Redshift
 
 @pytest.mark.full
 def test_a_name_of_somebody_else_and_dead_rows_are_found(world: RedshiftWorld) -> None:
-    world.sql("CREATE TABLE public.orders (id int)")
-    (taken,) = found(world)
-    assert taken.id == "redshift.not_our_place"
-    world.sql(taken.suggestion.partition(";")[0])
+    name = world.layout.place(TABLE.id).table.name
+    world.sql("CREATE TABLE public.orders (id int); CREATE SCHEMA wrackline")
+    world.sql(f"CREATE VIEW wrackline.{name} AS SELECT 1")
+    taken = found(world)
+    assert [one.id for one in taken] == ["redshift.not_our_place"] * 2
+    for one in taken:
+        world.sql(one.suggestion.partition(";")[0])
     assert found(world) == []
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
-    name = world.layout.place(TABLE.id).table.name
     world.sql(f"INSERT INTO redshift.svv_table_info VALUES ('wrackline', '{name}', 3000000, 1000000)")
     (dead,) = found(world)
     assert (dead.id, "2000000 rows" in dead.description) == ("redshift.dead_rows", True)

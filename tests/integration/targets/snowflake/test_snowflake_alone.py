@@ -146,7 +146,7 @@ def test_of_two_moves_from_one_number_one_is_kept(world: SnowflakeWorld) -> None
     session = world.service.session()
     state, table = DIALECT.path(place.state), DIALECT.path(place.table)
     ((number,),) = session.rows(f"SELECT number FROM {state}")
-    move = StateMove(state, number, {"number": str(number + 1)})
+    move = StateMove(state, number, {"number": str(number + 1)}, "TRUE")
     assert session.commit(move, [], "one")
     assert not session.commit(move, [f"DELETE FROM {table}"], "two")
     session.close()

@@ -212,6 +212,27 @@ def test_of_two_consumers_one_is_first(world: SpannerWorld) -> None:
     assert labels(world) == {A: "y"}
 
 
+def test_a_number_counts_only_for_the_table_that_it_was_read_of(world: SpannerWorld) -> None:
+    put(world, plan_for(world, 5), change("c", A, 5, "x"))
+    sleeper = world.target
+    late = replace(plan_for(world, 9), since=sleeper.applied(TABLE.id))
+    world.restart()
+    assert world.target.drop(TABLE.id)  # type: ignore[attr-defined]
+    put(world, plan_for(world, 1), change("c", B, 1, "y"))
+    with pytest.raises(Transient, match=r"staged\.moved"):
+        sleeper.apply(sleeper.stage(world.frame([change("u", A, 9, "z")], late), late), late)
+    assert labels(world) == {B: "y"}
+
+
+def test_the_index_of_the_page_can_be_made(world: SpannerWorld) -> None:
+    (index,) = re.findall(r"CREATE INDEX .*;", PAGE.read_text())
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    made = index.strip(";").replace("shop_public__orders(id)", "db_public__orders(label)")
+    world.target._session.reshape([made])  # type: ignore[attr-defined]
+    put(world, plan_for(world, 2), change("u", A, 2, "y"))
+    assert labels(world) == {A: "y"}
+
+
 def test_a_commit_that_is_too_large_is_halved(world: SpannerWorld) -> None:
     """An index that somebody has made on a table costs mutations of which we know nothing."""
 

@@ -76,6 +76,7 @@ def test_a_transaction_that_was_cancelled_is_tried_again(words: str) -> None:
         (requests.Timeout(SECRET), "bigquery.unreachable"),
         (TransportError(SECRET), "bigquery.unreachable"),  # type: ignore[no-untyped-call]
         (exceptions.RetryError(SECRET, None), "bigquery.unreachable"),  # type: ignore[no-untyped-call]
+        (exceptions.RetryError(SECRET, refused(403, "rateLimitExceeded")), "bigquery.busy"),  # type: ignore[no-untyped-call]
         (RefreshError(SECRET), "bigquery.login_refused"),  # type: ignore[no-untyped-call]
         (DefaultCredentialsError(SECRET), "bigquery.login_refused"),  # type: ignore[no-untyped-call]
         (TimeoutError(SECRET), "bigquery.slow"),

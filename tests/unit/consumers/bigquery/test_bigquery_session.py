@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 import requests
-from google.api_core.exceptions import Conflict
+from google.api_core.exceptions import Conflict, Forbidden, RetryError
 from google.auth.credentials import AnonymousCredentials
 from google.cloud.bigquery import Client
 
@@ -24,7 +24,7 @@ from wrackline.consumers.targets.bigquery.session import CALL_S, BigQuerySession
 from wrackline.consumers.targets.bigquery.types import RELATIONS
 from wrackline.schemas.settings.settings_registry import Values
 
-MOVE = StateMove("`w`.`state`", 41, {"number": "42"})
+MOVE = StateMove("`w`.`state`", 41, {"number": "42"}, "TRUE")
 STAGE = StageTable(StagedRelation("w", "stage"), (StageColumn("k", Primitive.TEXT),))
 
 
@@ -122,6 +122,31 @@ def test_a_question_has_no_name() -> None:
     client = LostAnswers(Job([Row((1, "a"))]), lost=False)
     assert session_of(client).rows("SELECT 1") == [(1, "a")]
     assert client.asked == [("SELECT 1", None)]
+
+
+def too_soon() -> Exception:
+    said = [{"reason": "rateLimitExceeded", "message": "too many table update operations for this table"}]
+    return Forbidden("?", errors=said)  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("is_asked_again", [False, True])
+def test_a_statement_that_comes_too_soon_is_sent_again(
+    monkeypatch: pytest.MonkeyPatch, *, is_asked_again: bool
+) -> None:
+    """dlt#161: of many columns that are added, BigQuery takes five in ten seconds."""
+    waits: list[float] = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    ended = too_soon()
+    if is_asked_again:  # the client asks for the result of a job that has failed, until its time is over
+        ended = RetryError("?", ended)  # type: ignore[no-untyped-call]
+    client = LostAnswers(Job(polls=[ended, ended]), lost=False)
+    session_of(client).run("ALTER TABLE t ADD COLUMN a INT64")
+    assert client.asked == [("ALTER TABLE t ADD COLUMN a INT64", None)] * 3
+    assert len(waits) == 2
+    denied = Forbidden("?", errors=[{"reason": "accessDenied"}])  # type: ignore[no-untyped-call]
+    with pytest.raises(Forbidden):
+        session_of(LostAnswers(Job(polls=[denied]), lost=False)).run("DROP TABLE t")
+    assert len(waits) == 2
 
 
 def test_a_long_job_is_asked_for_again_and_again() -> None:

@@ -57,6 +57,15 @@ def test_a_client_is_of_the_project_and_its_location(monkeypatch: pytest.MonkeyP
     assert isinstance(client._credentials, AnonymousCredentials), "they would be sent in clear"
 
 
+@pytest.mark.filterwarnings("ignore:The load_credentials_from_file method is deprecated")
+def test_a_file_of_credentials_that_cannot_be_read_is_one_for_the_operator(tmp_path: Path) -> None:
+    given = {"target.project": "shop", "target.credentials.file": str(tmp_path)}
+    found = SettingsRegistry(SETTINGS).read(given, Resolver(Allowed(folders=(tmp_path,)), {}))
+    assert found.values is not None, found.problems
+    with pytest.raises(OperatorNeeded, match=r"bigquery\.login_refused"):
+        connect.open_client(found.values)
+
+
 def test_credentials_are_those_of_the_file_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     answered(monkeypatch)
     asked = []

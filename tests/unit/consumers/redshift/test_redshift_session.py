@@ -40,6 +40,8 @@ ServerError.__module__ = "redshift_connector.error"
         (ServerError({"C": "XX000", "M": "Spectrum Scan Error"}), "redshift.internal", Transient),
         (ServerError({"C": "40001", "M": "?"}), "redshift.conflict", Transient),
         (ServerError({"C": "57014", "M": "?"}), "redshift.short", Transient),
+        (ServerError({"C": "54011", "M": "?"}), "redshift.refused", OperatorNeeded),  # too many columns
+        (ServerError({"C": "42P01", "M": "?"}), "redshift.gone", Transient),  # somebody dropped the table
         (ServerError({"C": "42501", "M": "?"}), "redshift.no_right", OperatorNeeded),
         (ServerError({"C": "2BP01", "M": "?"}), "redshift.dependents", OperatorNeeded),
         (ServerError({"C": "22021", "M": "?"}), "target.character_refused", OperatorNeeded),

@@ -117,7 +117,7 @@ def test_a_statement_that_is_too_long_is_not_sent(service_name: str) -> None:
     """The service's own refusal would say nothing of it."""
     make, most = SESSIONS[service_name]
     sent = Sent()
-    session, move = make(sent), StateMove("the_state", 1, {"number": "2"})
+    session, move = make(sent), StateMove("the_state", 1, {"number": "2"}, "TRUE")
     with pytest.raises(OperatorNeeded, match=rf"statement_too_long.*the_state.*takes {most}"):
         session.commit(move, ["SELECT 1", f"SELECT '{'é' * (most // 2)}'"], "name")
     assert sent.texts == []
