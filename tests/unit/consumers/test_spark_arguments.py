@@ -49,4 +49,4 @@ def test_pyspark_forgets_a_java_that_has_ended(
         sessions.end(session)
         assert java.returncode == 0
     assert SparkContext._gateway is SparkContext._jvm is None
-    assert SparkSession.getActiveSession() is SparkSession._instantiatedSession is None
+    assert SparkSession._activeSession is SparkSession._instantiatedSession is None
