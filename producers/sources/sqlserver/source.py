@@ -10,7 +10,7 @@ from math import inf
 from typing import Final
 
 from wrackline.producers.contract.assumptions import AssumptionReport
-from wrackline.producers.contract.optional_parts import ServerObject, TableSize
+from wrackline.producers.contract.optional_parts import LogRecount, ServerObject, TableSize
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
@@ -176,6 +176,10 @@ class SqlServerSource:
     def place(self, partition: SourcePartition, saved: Saved) -> str:
         """Write a position in a readable form."""
         return self._of(partition).place(saved)
+    def recount(self, partition: SourcePartition) -> LogRecount | None:
+        """Say how many ranges of a database's log were counted again, and when."""
+        return self._of(partition).recount()
+
 
     def resumable(self, partition: SourcePartition, saved: Saved) -> None:
         """Raise unless the log still reaches back to this position."""
