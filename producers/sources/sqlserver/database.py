@@ -11,7 +11,7 @@ from wrackline.producers.contract.optional_parts import LogRecount, ServerObject
 from wrackline.producers.contract.source_plugin import MarkKind, Surroundings
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
-from wrackline.producers.kit.lent_connection import LentConnection
+from wrackline.producers.kit.lent_connection import LentConnection, UnusedConnections
 from wrackline.producers.kit.notice_throttle import NoticeThrottle
 from wrackline.producers.kit.open_handles import OpenHandles
 from wrackline.producers.kit.polled_stream import PolledStream
@@ -98,6 +98,7 @@ class SqlServerDatabase:
         database: str,
         most_ahead: int,
         news: NewsWatch | None = None,
+        unused: UnusedConnections | None = None,
     ) -> None:
         """Take how many bytes of its log may wait, read and not handed out; and what tells of news."""
         self._news = news
@@ -108,12 +109,12 @@ class SqlServerDatabase:
         self._shapes = SqlServerShapes(self._rules, INSTANTS[settings.text("timestamptz.handling.mode")])
         self._filter = TableFilter.of(settings)
         self._selection = Selection(self._catalogued, self._filter, self._signal_table)
-        self._connection = LentConnection(self._server.connect, lambda one: not one.closed, as_it_is)
+        self._connection = LentConnection(self._server.connect, lambda one: not one.closed, as_it_is, unused)
         self._heartbeat = SqlServerHeartbeat(self._server, settings, self._mark_settings, around.now_ms)
         self._opened = OpenHandles()
-
         self._audit_s = settings.integer("log.audit.interval.ms") / 1000 or inf
         self._tally = AuditTally()
+
     def tables(self) -> Sequence[TableId]:
         """List the tables that change data capture and the filters capture."""
         return self._selection.tables()
@@ -268,7 +269,6 @@ class SqlServerDatabase:
         with self._connection.lend() as session:
             return SqlServerFence("end", savepoint_lsn(session))
 
-    def beat(self) -> None:
     def recount(self) -> LogRecount | None:
         """Say how many ranges of its log were counted again, and when."""
         if isinf(self._audit_s):
@@ -276,6 +276,7 @@ class SqlServerDatabase:
         last = self._tally.last_at
         return LogRecount(self._tally.ranges, None if last is None else self._around.monotonic() - last)
 
+    def beat(self) -> None:
         """Write a heartbeat."""
         self._heartbeat.beat()
 
