@@ -132,17 +132,18 @@ def test_each_task_reads_its_databases_and_they_move_exactly_once(
     assert world.command("status").returncode != Exit.OK
     assert not worker.told(name, "FAILED"), "a task's trouble is its own"
     world.let_in(nobody=False)
-    asked(f"{url}/tasks/1/restart", "POST")
+    turned = dealt[::-1]
+    text = world.file.read_text()
+    world.file.write_text(text.replace('["{}", "{}"]'.format(*dealt), '["{}", "{}"]'.format(*turned)))
+    asked(f"{url}/tasks/1/restart", "POST")  # it keeps its database, though its file has other shares by now
     worker.waits_for(second, "RESTARTING")
     world.insert_beside(6, 11)
     world.insert(11, 11)
     both_arrive(world, 11)
     assert len({one["pid"] for one in worker.told(name, "STARTING")}) == 1, "the other task has not ended"
+    assert [one["databases"] for one in _tasks(world)] == [[name] for name in dealt]
 
-    turned = dealt[::-1]
-    text = world.file.read_text()
-    world.file.write_text(text.replace('["{}", "{}"]'.format(*dealt), '["{}", "{}"]'.format(*turned)))
-    asked(f"{url}/restart", "POST")  # the file has other shares by now
+    asked(f"{url}/restart", "POST")
     world.insert(12, 12)
     world.insert_beside(12, 12)
     both_arrive(world, 12)
