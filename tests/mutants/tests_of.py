@@ -129,7 +129,8 @@ _TOKENS = tuple(
 )
 _SQLSERVER = f"{_UNIT}sqlserver/"
 _LANES = tuple(
-    f"{_UNIT}test_{name}.py" for name in ("lanes", "lanes_apart", "lanes_sessions", "one_that_hangs")
+    f"{_UNIT}test_{name}.py"
+    for name in ("lanes", "lanes_alone", "lane_openings", "lanes_apart", "lanes_sessions", "one_that_hangs")
 )
 
 TESTS: dict[str, tuple[str, ...]] = {
