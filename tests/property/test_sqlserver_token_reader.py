@@ -307,7 +307,7 @@ def test_each_cell_of_many_rows_and_columns_is_found_also_where_it_is_null() -> 
     columns = tuple(ShownColumn(f"c{at}", sql_type(name)) for at, name in enumerate([*values] * 3))
     full = [fitted(column.of, value) for column, value in zip(columns, [*values.values()] * 3, strict=True)]
     odd = [value if at % 3 else None for at, value in enumerate(full)]
-    rows = [full, [None] * len(columns), odd, full]
+    rows: list[list[Any]] = [full, [None] * len(columns), odd, full]
     for write in (tokens.row, tokens.short_row):
         body = tokens.column_metadata(columns) + b"".join(write(columns, row) for row in rows)
         (batch,) = batches(body + tokens.done(Done.COUNT, len(rows)), 4096)
