@@ -101,35 +101,6 @@ _SQLSERVER_ROWS = (
     "tests/unit/test_fuzz_corpus.py::test_what_was_kept_holds[sqlserver-rows]",
 )
 _CELLS = ("packed_row", "rows", "before_images")
-_SQLSERVER_VALUES = tuple(
-    f"tests/property/test_sqlserver_packed_rows.py::test_{name}"
-    for name in (
-        "a_moment_that_no_server_stores_is_refused",
-        "a_moment_with_a_zone_is_packed_as_its_value_is_written",
-        "rows_of_every_type_are_written_as_their_values_are",
-        "cells_of_any_bytes_are_refused_or_written_as_their_values_are",
-    )
-)
-_TOKENS = tuple(
-    f"tests/property/test_sqlserver_token_reader.py::test_{name}"
-    for name in (
-        "what_is_not_tds_is_named",
-        "a_row_behind_the_end_of_its_result_is_refused",
-        "a_packet_of_another_kind_is_refused",
-        "bytes_of_the_next_message_are_left",
-        "cells_outside_of_a_batch_are_refused",
-        "each_cell_of_many_rows_and_columns_is_found_also_where_it_is_null",
-        "a_batch_with_fewer_places_than_cells_is_refused",
-        "a_value_as_long_as_the_limit_is_read_and_a_longer_one_is_refused",
-        "a_batch_never_changes_once_it_is_handed_out",
-        "a_row_beyond_the_limit_is_refused_before_it_has_come",
-        "cells_are_the_bytes_that_were_written",
-        "a_message_that_ends_too_early_is_an_error_at_every_byte",
-        "lengths_that_lie_never_reach_behind_the_bytes",
-        "a_huge_value_is_read_over_many_packets",
-        "every_type_that_the_standin_knows_is_read",
-    )
-)
 _SQLSERVER = f"{_UNIT}sqlserver/"
 _LANES = tuple(
     f"{_UNIT}test_{name}.py"
@@ -167,8 +138,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{_BROKER}test_security.py::test_a_refusal_while_it_runs_is_reported_and_not_tried_forever",
     ),
     **{f"producers/sources/sqlserver/rows/{name}.py": _SQLSERVER_ROWS for name in _CELLS},
-    "producers/sources/sqlserver/rows/cells.py": _SQLSERVER_VALUES,
-    "producers/sources/sqlserver/wire/token_reader.py": _TOKENS,
     "producers/sources/sqlserver/rows/cell_values.py": (
         f"{_SQLSERVER}test_cell_values.py",
         f"{_SQLSERVER}test_odd_cells.py",

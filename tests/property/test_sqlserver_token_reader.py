@@ -326,6 +326,30 @@ def test_a_batch_with_fewer_places_than_cells_is_refused() -> None:
     assert len(TdsBatch(columns, bytearray(4), array("i", [0, 4]), 1, 0)) == 1
     with pytest.raises(ValueError, match="fewer places"):
         TdsBatch(columns, bytearray(4), array("i", [0, 4]), 2, 0)
+    with pytest.raises(ValueError, match="fewer places"):
+        TdsBatch([*columns, *columns], bytearray(4), array("i", [0, 4, 0]), 1, 0)
+
+
+@pytest.mark.parametrize("place", [(-1, 1), (0, 5), (4, 1), (5, 0), (1, 2**31 - 1)])
+def test_a_place_outside_of_a_batch_gives_no_bytes(place: tuple[int, int]) -> None:
+    columns = read_columns(ByteCursor(b"\x01\x00" + bytes(6) + b"\x38\x00", 0, 10))
+    batch = TdsBatch(columns, bytearray(b"abcd"), array("i", [*place, 0, 4, 4, 0]), 3, 0)
+    assert batch.columns == columns
+    assert [batch.row(row) for row in (1, 2)] == [(b"abcd",), (b"",)]
+    for read_outside in (batch.row, lambda row: batch.cell(row, 0)):
+        with pytest.raises(IndexError, match="outside of its batch"):
+            read_outside(0)
+    for row in (-1, 3):
+        with pytest.raises(IndexError):
+            batch.row(row)
+
+
+def test_results_are_numbered_by_those_that_have_columns() -> None:
+    columns = (ShownColumn("a", sql_type("int")),)
+    one = tokens.column_metadata(columns) + tokens.row(columns, (7,)) + tokens.done(Done.COUNT | Done.MORE, 1)
+    none = b"\x81\xff\xff" + tokens.done(Done.MORE, 0)
+    found = batches(none + one + none + one + tokens.done(Done.COUNT, 0), 4096)
+    assert [batch.result for batch in found] == [0, 1]
 
 
 @pytest.mark.parametrize("name", ["varbinary(max)", "image"])

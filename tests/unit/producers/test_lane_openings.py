@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from wrackline.producers.task.lanes import Lanes
 from wrackline.producers.task.task_limits import TaskLimits
+from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.tables.table import SourcePartition
 
@@ -23,10 +24,11 @@ class Server:
         self.now = 100.0
         self.waiting: dict[SourcePartition, threading.Event] = {}
         self.opened: list[SourcePartition] = []
+        self.told: list[tuple[SourcePartition, Health]] = []
         self.lanes = Lanes(
             cast("Any", self),
             lambda _: NOTHING,
-            cast("Any", None),
+            cast("Any", self),
             TaskLimits(soon=1.0),
             clock=lambda: self.now,
             chance=lambda: 0.5,
@@ -43,6 +45,10 @@ class Server:
         del self.waiting[partition]
         stream = SimpleNamespace(ask=lambda: self.opened.append(partition))
         return SimpleNamespace(partition=partition, tell=lambda *_: None, refused=(), stream=stream)
+
+    def database(self, partition: SourcePartition, health: Health, error: object) -> None:
+        assert error is None
+        self.told.append((partition, health))
 
     def turn(self, expected: int) -> None:
         """Let the task look again, and so many databases be waited for."""
@@ -88,4 +94,5 @@ def test_one_that_is_waited_for_long_keeps_no_other_from_being_opened() -> None:
     server.now += 0.1
     server.turn(2 * AT_ONCE)
     server.turn(2 * AT_ONCE)
+    assert server.told == [(one, Health.STARTING) for one in DATABASES[:AT_ONCE]], "of the rest nobody knows"
     server.answer(2 * AT_ONCE)

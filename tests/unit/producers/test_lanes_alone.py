@@ -11,15 +11,18 @@ from typing import Any, cast
 
 import pytest
 
+from wrackline.producers.reading.interleave import ReopenError
 from wrackline.producers.task.lanes import Lanes
 from wrackline.producers.task.task_limits import TaskLimits
 from wrackline.producers.task.task_observers import Health
-from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.tables.table import SourcePartition
 
 AWAY = define("test.alone_away", Transient, "{database} is away", hint="wait")
 DENIED = define("test.alone_denied", OperatorNeeded, "{database} lets nobody in", hint="grant it")
+CLOSED = define("test.alone_closed", OperatorNeeded, "{database} is closed", hint="open it")
+LOST = define("test.alone_lost", Definite, "{database} has another log", hint="read it again")
 A, B, C = DATABASES = [SourcePartition("server", name) for name in "abc"]
 NOTHING = OffsetsState({}, {}, ())
 WAIT_S = 10.0  # before the second try and later ones
@@ -30,11 +33,15 @@ class Lane:
 
     def __init__(self, world: "World", partition: SourcePartition) -> None:
         self.world, self.partition, self.over = world, partition, False
-        self.refused = ()
-        self.stream = SimpleNamespace(ask=lambda: None)
+        self.refused = ("a table",)
+        self.stream = SimpleNamespace(ask=self.ask)
 
-    def tell(self, *_: object) -> None:
-        """There is nothing to tell."""
+    def ask(self) -> None:
+        if (error := self.world.unasked.pop(self.partition, None)) is not None:
+            raise error
+
+    def tell(self, witness: object, refused: object) -> None:
+        self.world.faults.append((witness, refused))
 
     def close(self) -> None:
         assert self.world.closes.wait(20)
@@ -55,6 +62,10 @@ class World:
         self.tries: list[SourcePartition] = []
         self.told: list[tuple[str, str]] = []
         self.unclosed: Exception | None = None
+        self.unasked: dict[SourcePartition, WracklineError] = {}  # what a stream says at once
+        self.faults: list[tuple[object, object]] = []
+        self.anew = False
+        self.asked: list[SourcePartition] = []  # whether a lost log begins anew
         limits = TaskLimits(soon=1.0, longest_wait=WAIT_S, most_tries=3)
         witness = cast("Any", self)
         self.lanes = Lanes(
@@ -75,8 +86,10 @@ class World:
     def closed(self, partition: SourcePartition) -> None:
         self.told.append(("forgotten", partition.database))
 
-    def begins_anew(self, *_: object) -> bool:
-        return False
+    def begins_anew(self, partition: SourcePartition, error: WracklineError) -> bool:
+        assert isinstance(error, WracklineError)
+        self.asked.append(partition)
+        return self.anew
 
     def database(self, partition: SourcePartition, health: Health, error: WracklineError | None) -> None:
         del error
@@ -279,3 +292,79 @@ def test_what_runs_is_forgotten_by_its_opener_when_it_fails() -> None:
     world.lanes.suffers(next(one for one in world.lanes.running if one.partition == B), AWAY(database="b"))
     until(lambda: "closed" in world.said("b"))
     assert (world.running, world.said("b")[:2]) == ("ac", ["RUNNING", "forgotten"])
+
+
+def test_a_database_that_takes_long_to_be_closed_is_said_to_start_and_opened_once_it_is() -> None:
+    world = World()
+    world.lanes.begin(NOTHING)
+    world.turns()
+    world.closes.clear()
+    world.lanes.close()
+    world.told.clear()
+    world.lanes.begin(NOTHING)
+    for later, told in ((0.0, []), (1.0, []), (0.1, ["STARTING"])):
+        world.now += later
+        world.lanes.turn(None)
+        assert [one for one in world.said("a") if one.isupper()] == told
+        assert world.lanes.tried is bool(told)
+    assert world.tries.count(A) == 1
+    world.closes.set()
+    world.lanes.wait_closed(10)
+    world.turns()
+    assert (world.running, world.tries.count(A)) == ("abc", 2)
+
+
+def test_one_whose_stream_fails_as_soon_as_it_is_open_is_closed_and_tried_again() -> None:
+    world = World()
+    world.unasked[A] = AWAY(database="a")
+    world.lanes.begin(NOTHING)
+    world.turns()
+    assert world.running == "abc"
+    told = world.said("a")
+    assert (sorted(told[:-1]), told[-1]) == (["RECOVERING", "closed", "forgotten"], "RUNNING")
+
+
+def test_what_a_database_set_aside_while_it_was_opened_is_told() -> None:
+    world = World(A)
+    world.lanes.begin(NOTHING)
+    assert world.faults == [(world, ("a table",))]
+
+
+def test_the_states_of_one_that_fails_in_several_ways_are_told_each_time_they_change() -> None:
+    world = World()
+    a = "a"
+    world.errors[A] += [DENIED(database=a), DENIED(database=a), CLOSED(database=a), AWAY(database=a)]
+    world.errors[A] += [AWAY(database=a), DENIED(database=a)]
+    world.lanes.begin(NOTHING)
+    for _ in range(7):
+        world.turns()
+        world.now += WAIT_S
+    assert world.said("a") == ["FAILED", "FAILED", "RECOVERING", "RECOVERING", "FAILED", "RUNNING"]
+    assert world.lanes.failed() is None
+    assert world.tries.count(A) == 7
+
+
+def test_a_log_that_is_lost_is_begun_anew_at_once_where_the_opener_may() -> None:
+    for anew in (True, False):
+        world = World()
+        world.anew = anew
+        world.errors[A] += [LOST(database="a")]
+        world.errors[B] += [AWAY(database="b")]
+        world.lanes.begin(NOTHING)
+        world.turns()
+        assert world.running == ("abc" if anew else "bc")
+        assert world.said("a") == (["RECOVERING", "RUNNING"] if anew else ["FAILED"])
+        assert world.asked == [A], "a server that is away has lost nothing"
+        world.now += 100 * WAIT_S
+        world.turns()
+        assert world.tries.count(A) == (2 if anew else 1)
+
+
+def test_one_that_is_opened_again_though_nothing_failed_keeps_the_task_running() -> None:
+    world = World()
+    world.lanes.begin(NOTHING)
+    world.turns()
+    world.lanes.suffers(world.lanes.running[0], ReopenError())
+    assert (world.lanes.tried, len(world.running)) == (True, 2)
+    world.turns()
+    assert world.running == "abc"
