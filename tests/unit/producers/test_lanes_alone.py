@@ -334,7 +334,7 @@ def test_the_states_of_one_that_fails_in_several_ways_are_told_each_time_they_ch
     world = World()
     a = "a"
     world.errors[A] += [DENIED(database=a), DENIED(database=a), CLOSED(database=a), AWAY(database=a)]
-    world.errors[A] += [AWAY(database=a), DENIED(database=a)]
+    world.errors[A] += [AWAY(database=a), CLOSED(database=a)]
     world.lanes.begin(NOTHING)
     for _ in range(7):
         world.turns()

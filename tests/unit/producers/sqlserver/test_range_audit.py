@@ -1,5 +1,6 @@
 """A range that was handed out is counted again: rows that come late are found, and nothing else is."""
 
+from math import inf
 from random import Random
 
 import pytest
@@ -128,6 +129,42 @@ def test_ranges_that_were_counted_are_added_up_however_often_the_log_is_opened()
     with pytest.raises(Definite):
         audit.compare(asked, [3], 300)
     assert tally.ranges == 2, "what it found is an error"
+
+
+def test_a_quiet_log_is_read_again_when_something_is_to_be_counted() -> None:
+    audit = RangeAudit("shop", 30)
+    assert audit.rest_s(3) == inf
+    poll(audit, 0, 1)
+    assert audit.rest_s(3) == 7
+    audit.compare(audit.due(10, TABLES), [2], 10)
+    assert audit.rest_s(11) == inf
+    for now in (15, 18):
+        poll(audit, now, now)
+    assert audit.rest_s(20) == 20, "not before the interval is over"
+    assert audit.rest_s(36) == 4
+
+
+def test_what_nobody_has_counted_yet_is_not_forgotten_for_what_rests_later() -> None:
+    audit = RangeAudit("shop", 30)
+    poll(audit, 0, 1)
+    [asked] = audit.due(10, TABLES)
+    poll(audit, 11, 5)
+    assert audit.due(50, TABLES) == [asked]
+
+
+def test_ranges_are_joined_if_nothing_is_between_them_and_they_are_not_too_many_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(range_audit, "_MOST_ROWS", 4)
+    audit = RangeAudit("shop", 30)
+    for number in (1, 2, 3, 7):  # two rows each
+        poll(audit, number / 10, number)
+    asked = [one for ranges in audit._read for one in ranges.ranges()]
+    assert [(one.above, one.upto, one.rows) for one in asked] == [
+        (lsn(1), lsn(3), 4),
+        (lsn(3), lsn(4), 2),
+        (lsn(7), lsn(8), 2),
+    ]
 
 
 def test_a_table_that_is_gone_is_not_counted() -> None:
