@@ -188,14 +188,15 @@ class DraftService:
         group = self._access.group
         if group is None:
             raise BY_FILE(method="PUT of an application")
-        new, config = name not in group.names(), draft_documents.sent_config(sent)
-        known = None if new else DraftForms.of(group.stored_settings(name), name)
-        whole = storable_config(config, name, known, typed=self._access.drafts.typed_secrets)
-        forms = DraftForms.of(whole, name)
-        if wrong := [one for one in forms.findings if one.severity is Severity.ERROR]:
-            raise NOT_DRAFT(why=wrong[0].description)
-        good, _ = good_settings(self._access.check, name, forms.settings)
-        group.put(name, good, DesiredState.STOP, new=new)
+        with group.turn:
+            new, config = name not in group.names(), draft_documents.sent_config(sent)
+            known = None if new else DraftForms.of(group.stored_settings(name), name)
+            whole = storable_config(config, name, known, typed=self._access.drafts.typed_secrets)
+            forms = DraftForms.of(whole, name)
+            if wrong := [one for one in forms.findings if one.severity is Severity.ERROR]:
+                raise NOT_DRAFT(why=wrong[0].description)
+            good, _ = good_settings(self._access.check, name, forms.settings)
+            group.put(name, good, DesiredState.STOP, new=new)
         return {"name": name, "ignored": draft_documents.ignored(forms)}
 
     def _good(self, name: str, settings: Mapping[str, str]) -> GoodSettings:

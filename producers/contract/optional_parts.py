@@ -84,6 +84,22 @@ class LogSurvey(Protocol):
         ...
 
 
+class LogRecount(NamedTuple):
+    """What a source has counted again of a log, since its process started."""
+
+    ranges: int
+    ago_s: float | None  # since the last one; None: there was none
+
+
+@runtime_checkable
+class Recounting(Protocol):
+    """A source that counts again what it has read of a log; it may be left out."""
+
+    def recount(self, partition: SourcePartition) -> LogRecount | None:
+        """Say what was counted; None where nothing is.  Any thread may ask, and nothing is waited for."""
+        ...
+
+
 @runtime_checkable
 class Renewing(Protocol):
     """A source that can begin a new log if the old one is lost; it may be left out."""

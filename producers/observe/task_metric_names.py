@@ -110,6 +110,16 @@ KEPT = Metric(
     _G,
     "How long the database keeps a full file of its log, read or not; absent if it ignores age.",
 )
+RECOUNTED = Metric(
+    "wrackline_recounted_ranges_total",
+    _C,
+    "SQL Server: ranges of the log that were counted again after they were read; log.audit.interval.ms.",
+)
+RECOUNT_AGE = Metric(
+    "wrackline_recount_age_seconds",
+    _G,
+    "Time since a range was last counted again; grows while nothing is written; absent before the first.",
+)
 
 METRICS = (
     RUNNING,
@@ -138,6 +148,8 @@ METRICS = (
     WRITTEN,
     LOST_IN,
     KEPT,
+    RECOUNTED,
+    RECOUNT_AGE,
 )
 
 # the label `plugin`, where the name of Debezium's beans is not its connector's: debezium.sql_server

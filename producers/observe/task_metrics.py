@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import inf
 from threading import Lock
 
-from wrackline.producers.contract.optional_parts import LogState
+from wrackline.producers.contract.optional_parts import LogRecount, LogState
 from wrackline.producers.contract.row_chunks import Mark
 from wrackline.producers.contract.steps import Fault, Position
 from wrackline.producers.contract.uncaptured import UncapturedReason
@@ -93,6 +93,7 @@ class TaskMeasures:
         self._recoveries: Counter[str] = Counter()
         self._queued: Callable[[], int] = lambda: 0
         self._reads: Callable[[], Sequence[ReadUnderWay]] = tuple
+        self._recount: Callable[[SourcePartition], LogRecount | None] = lambda _: None
         self._changed: set[TableId] = set()  # tables, since they were taken
         self._states: set[TableId] = set()  # tables whose state has changed, since they were taken
         self._lock = Lock()
@@ -106,6 +107,10 @@ class TaskMeasures:
     def reads(self, look: Callable[[], Sequence[ReadUnderWay]]) -> None:
         """Take a function that returns which chunks of existing rows are under way."""
         self._reads = look
+
+    def recounts(self, look: Callable[[SourcePartition], LogRecount | None]) -> None:
+        """Take a function that says what the source has counted again of a log."""
+        self._recount = look
 
     def reads_under_way(self) -> Sequence[ReadUnderWay]:
         """Return the chunks that are being read or held now."""
@@ -238,7 +243,7 @@ class TaskMeasures:
             }
             for partition, figures in self._figures.items():
                 labels = self._labels(partition)
-                for metric, more, value in self._ours(figures):
+                for metric, more, value in (*self._ours(figures), *self._recounted(partition)):
                     ours[metric].append(Sample({**labels, **more}, value))
                 jmx = self._beans(partition)
                 for alias, value in zip(names.ALIASES, self._theirs(figures), strict=True):
@@ -307,6 +312,14 @@ class TaskMeasures:
             yield names.IDLE_MS, none, max(0, self._now_ms() - figures.last_ms)
         if figures.log is not None:
             yield from self._of_the_log(figures, figures.log)
+
+    def _recounted(self, partition: SourcePartition) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
+        none: Mapping[str, str] = {}
+        counted = self._recount(partition)
+        if counted is not None:
+            yield names.RECOUNTED, none, counted.ranges
+            if counted.ago_s is not None:
+                yield names.RECOUNT_AGE, none, counted.ago_s
 
     def _of_the_log(
         self, figures: PartitionFigures, log: LogState

@@ -206,14 +206,20 @@ class Readers:
         self._leave(seat)
 
     def _next_work(self, seat: _Seat) -> Work | None:
-        """Wait for work; give the turn up where another reader wants it, or there is no work for long."""
+        """Wait for work; give the turn up where another reader wants it, or there is no work for long.
+
+        A whole read has a connection of its own from its first piece to its last, so its turn is kept too: or
+        each database would begin one, and all would be open.
+        """
         if (turn := seat.turn) is not None and self._turns is not None:
             turn.working, idle_since = None, self._clock()
-            while not (self._turns.wanted and self._clock() - turn.since >= _SHARE):
+            wanted = self._turns.wanted and not self._whole.is_ours()
+            while not (wanted and self._clock() - turn.since >= _SHARE):
                 try:
                     return self._wanted.get(timeout=_TURN)
                 except Empty:
-                    if self._turns.wanted or self._clock() - idle_since > _IDLE:
+                    wanted = self._turns.wanted and not self._whole.is_ours()
+                    if wanted or self._clock() - idle_since > _IDLE:
                         break
             self._leave(seat)
         return self._wanted.get()

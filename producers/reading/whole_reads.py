@@ -9,7 +9,7 @@ read that was begun since, and a thread that lost a piece starts over.
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Final
 
 from wrackline.producers.contract.row_chunks import Chunk
@@ -32,6 +32,7 @@ class _OpenRead:
     read: WholeRead
     last: Ticket  # the last piece that was handed out
     used: float
+    thread: int  # the one that has read it
 
 
 class WholeReads:
@@ -56,11 +57,11 @@ class WholeReads:
                 self._leave()
                 if self._newest != work.ticket:  # it is no longer wanted, so no thread waits for it
                     raise READ_LOST(table=work.request.table)
-                self._open = _OpenRead(self._begin(reader, work), work.ticket, self._clock())
+                self._open = _OpenRead(self._begin(reader, work), work.ticket, self._clock(), get_ident())
             held = self._open
             if held is None or self._ending or (behind is not None and behind != (held.last,)):
                 raise READ_LOST(table=work.request.table)
-            held.last = work.ticket
+            held.last, held.thread = work.ticket, get_ident()
             try:
                 chunk = held.read.next(work.request)
             except BaseException:
@@ -70,6 +71,11 @@ class WholeReads:
             if chunk.complete:
                 self._leave()
             return chunk
+
+    def is_ours(self) -> bool:
+        """Whether the thread that asks has read the last piece, and others are to follow."""
+        held = self._open
+        return held is not None and held.thread == get_ident()
 
     def tidy(self) -> None:
         """Close a read of which no piece was requested for a long time: it was stopped, or is paused."""

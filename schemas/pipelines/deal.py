@@ -13,8 +13,10 @@ from typing import Final
 import orjson
 
 from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.settings.value_kinds import Value
 
 DATABASES: Final = "database.names"  # the setting of a source whose databases can be dealt
+_DATABASE: Final = "database.dbname"  # the setting in its place where there is one database
 _ONLY: Final = ""  # stands for the database of a pipeline that has one
 
 
@@ -76,6 +78,11 @@ def names_of(values: Values) -> tuple[str, ...]:
     """Return the databases that the settings name; none of them is named where there is only one."""
     names = values.get(DATABASES)
     return names if isinstance(names, tuple) else (_ONLY,)
+
+
+def chosen_databases(values: Values) -> tuple[tuple[str, Value], ...]:
+    """Return the settings that say which databases are dealt, as far as the source has them."""
+    return tuple((name, values[name]) for name in (DATABASES, _DATABASE) if name in values)
 
 
 def whole_deal(values: Values, number: int) -> Deal:

@@ -6,7 +6,7 @@ In: the installed sources.  Out: `WritableConnectors` as `control/runtime/rest/m
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from threading import Event
+from threading import Event, Lock
 
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
@@ -44,6 +44,7 @@ class FakeGroup(AnswersInMemory):
 
     def __init__(self) -> None:
         super().__init__()
+        self.turn = Lock()
         self.coordinator: str | WracklineError | None = None
         self.looked = Event()  # a caller asked which worker writes
         self.ended: dict[str, int] = {}  # sessions

@@ -103,7 +103,8 @@ _SQLSERVER_ROWS = (
 _CELLS = ("packed_row", "rows", "before_images")
 _SQLSERVER = f"{_UNIT}sqlserver/"
 _LANES = tuple(
-    f"{_UNIT}test_{name}.py" for name in ("lanes", "lanes_apart", "lanes_sessions", "one_that_hangs")
+    f"{_UNIT}test_{name}.py"
+    for name in ("lanes", "lanes_alone", "lane_openings", "lanes_apart", "lanes_sessions", "one_that_hangs")
 )
 
 TESTS: dict[str, tuple[str, ...]] = {
@@ -121,7 +122,10 @@ TESTS: dict[str, tuple[str, ...]] = {
     **{f"producers/kit/reads/{name}.py": (f"{_UNIT}kit/test_dialects.py",) for name in _SQL},
     **{f"producers/kit/preflight/{name}.py": (f"{_UNIT}kit/test_preflight.py",) for name in _PREFLIGHT},
     "producers/kit/polled_stream.py": (f"{_UNIT}kit/test_polled_stream.py",),
-    "producers/kit/lent_connection.py": (f"{_UNIT}kit/test_source_parts.py",),
+    "producers/kit/lent_connection.py": (
+        f"{_UNIT}kit/test_source_parts.py",
+        "tests/unit/test_pg_databases.py",
+    ),
     "producers/kit/open_handles.py": (f"{_UNIT}kit/test_source_parts.py",),
     **{f"producers/kit/{name}.py": (f"{_UNIT}kit/test_{name}.py",) for name in _FOLLOWED},
     "producers/kafka/transactor.py": _KAFKA,
@@ -154,7 +158,11 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"producers/sources/sqlserver/follow/{name}.py": (f"{_SQLSERVER}test_{name}.py",)
         for name in ("handover", "continuity", "instance_tracker")
     },
-    "schemas/pipelines/deal.py": ("tests/unit/test_deal.py", f"{_UNIT}test_takeover.py"),
+    "schemas/pipelines/deal.py": (
+        "tests/unit/test_deal.py",
+        "tests/unit/control/test_file_tasks.py",
+        f"{_UNIT}test_takeover.py",
+    ),
     "producers/task/lanes.py": _LANES,
     "producers/task/lane_wait.py": (f"{_UNIT}test_lane_wait.py",),
     "producers/kafka/neighbours.py": (f"{_UNIT}test_neighbours.py",),

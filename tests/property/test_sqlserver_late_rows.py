@@ -13,8 +13,10 @@ import pytest
 from tests.fixtures.sqlserver_world import SqlServerWorld
 from wrackline.control.local.sqlserver_standin.model.capture import CapturedRow
 from wrackline.control.local.sqlserver_standin.tsql.session import SqlSession
-from wrackline.producers.contract.optional_parts import Renewing
+from wrackline.control.runtime.running.run import _measures
+from wrackline.producers.contract.optional_parts import LogRecount, Recounting, Renewing
 from wrackline.producers.contract.source_plugin import LogStream, MarkKind
+from wrackline.producers.sources.sqlserver import PLUGIN
 from wrackline.producers.sources.sqlserver.log import range_audit
 from wrackline.producers.sources.sqlserver.log.position import position_of
 from wrackline.schemas.errors import Definite
@@ -113,3 +115,42 @@ def test_a_busy_log_whose_rows_are_in_time_is_read(
     batches = read_batches(world, stream, lambda steps: len(places(steps)) > 40)
     seen = [one.key for batch in batches for one in events(world, batch.steps)]
     assert seen == [("b", 1000 + number) for number in range(len(seen))]
+
+
+def counted(world: SqlServerWorld) -> LogRecount | None:
+    assert isinstance(world.source, Recounting)
+    (partition,) = world.source.partitions()
+    return world.source.recount(partition)
+
+
+@pytest.mark.usefixtures("busy")
+def test_what_was_counted_again_is_a_metric_of_the_database(
+    world: SqlServerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (partition,) = world.source.partitions()
+    assert counted(world) == LogRecount(0, None)
+    monkeypatch.setattr(range_audit, "REST_S", 0.0)
+    before = 0
+    for _ in range(2):  # another opening of the log counts on
+        stream = open_stream(world, partition)
+        read_batches(world, stream, lambda steps: len(places(steps)) > 10)
+        stream.close()
+        now = counted(world)
+        assert now is not None
+        assert now.ago_s is not None
+        assert (now.ranges > before, 0 <= now.ago_s < 60) == (True, True)
+        before = now.ranges
+    served = {
+        family.name: [(dict(one.labels), one.value) for one in family.samples]
+        for family in _measures(PLUGIN, world.source, 0).families()
+    }
+    labels = {"server": partition.server, "task": "0", "database": partition.database}
+    assert served["wrackline_recounted_ranges_total"] == [(labels, before)]
+    ((of, age),) = served["wrackline_recount_age_seconds"]
+    assert (of, age < 60) == (labels, True)
+
+
+def test_where_nothing_is_counted_nothing_is_served() -> None:
+    world = SqlServerWorld(1, MarkKind.SIGNAL, **{"log.audit.interval.ms": "0"})
+    assert counted(world) is None
+    world.close()

@@ -10,18 +10,20 @@ from wrackline.control.local.sqlserver_standin.model.database import Grant, Mode
 from wrackline.control.local.sqlserver_standin.model.server import AZURE
 from wrackline.control.local.sqlserver_standin.tsql.session import SqlSession
 from wrackline.control.local.sqlserver_standin.wire.server_error import ServerError
-from wrackline.producers.contract.optional_parts import LogState, LogSurvey
+from wrackline.producers.contract.optional_parts import LogEnding, LogState, LogSurvey
 from wrackline.producers.contract.row_chunks import Mark
 from wrackline.producers.contract.source_plugin import LogStream, MarkKind
 from wrackline.producers.contract.steps import Position
+from wrackline.producers.kit import lent_connection
 from wrackline.producers.observe.log_lag_poller import poll_logs
 from wrackline.producers.sources.sqlserver.chunks.marks import SqlServerFence
 from wrackline.producers.sources.sqlserver.connect.server_errors import explain
 from wrackline.producers.sources.sqlserver.database import SqlServerDatabase
 from wrackline.producers.sources.sqlserver.poll import news_watch
 from wrackline.producers.sources.sqlserver.session import shared_question
-from wrackline.producers.sources.sqlserver.session.server import ask_values
+from wrackline.producers.sources.sqlserver.session.server import SqlServerConnector, ask_values
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.tables.table import SourcePartition
 from wrackline.testing.sources.log_suite import row
 from wrackline.testing.sources.reading import events, open_stream, read
@@ -115,6 +117,10 @@ def test_quiet_databases_are_asked_about_in_one_round_trip_a_poll(make: Make, st
     world = make(**{"poll.interval.ms": "100"})
     streams = opened(world)
     rest(world, streams, 0.7)
+    deadline = world.now() + 20
+    while not any(one.count(NEWS) == MANY for one in statements):  # a busy machine begins them slowly
+        assert world.now() < deadline
+        rest(world, streams, 0.1)
     del statements[:]
     rest(world, streams, 2.0)
     news = [one.count(COMMITS) for one in statements if COMMITS in one]
@@ -122,6 +128,50 @@ def test_quiet_databases_are_asked_about_in_one_round_trip_a_poll(make: Make, st
     assert 5 <= len(news) <= 21
     assert set(news) == {MANY}
     assert polls <= MANY, "each at most once in five seconds; 20 times without news"
+
+
+@pytest.fixture
+def sessions(monkeypatch: pytest.MonkeyPatch) -> list[TdsSession]:
+    """Each session that the source opens."""
+    made: list[TdsSession] = []
+    connect = SqlServerConnector.connect
+
+    def noted(server: SqlServerConnector, *given: float) -> TdsSession:
+        made.append(connect(server, *given))
+        return made[-1]
+
+    monkeypatch.setattr(SqlServerConnector, "connect", noted)
+    return made
+
+
+@pytest.mark.parametrize("azure", [False, True])
+def test_connections_for_questions_are_shared_by_the_databases_of_a_task(
+    make: Make, sessions: list[TdsSession], monkeypatch: pytest.MonkeyPatch, *, azure: bool
+) -> None:
+    """Where one can't ask for all, each is asked every second: to log in for it each time would cost more."""
+    monkeypatch.setattr(lent_connection, "_MOST_UNUSED", 4)
+    world = make()
+    if azure:
+        world.model.edition = AZURE
+    streams = opened(world)
+
+    def for_questions() -> int:
+        return sum(not one.closed for one in sessions) - len(streams)
+
+    assert for_questions() <= 4 + 1, "and the one that asks for news"
+    rest(world, streams, 0.3)
+    assert isinstance(world.source, LogSurvey)
+    assert isinstance(world.source, LogEnding)
+    if not azure:
+        assert len(world.source.log_ends()) == MANY
+        assert for_questions() <= 4 + 2, "and the one that asks where logs end"
+        return
+    with pytest.raises(WracklineError):
+        world.source.log_ends()
+    ends = [world.source.log_end(one) for one in world.source.partitions()]
+    made = len(sessions)
+    ends += [world.source.log_end(one) for one in world.source.partitions()]
+    assert (len(ends), len(sessions) - made, for_questions() >= MANY) == (2 * MANY, 0, True)
 
 
 def test_news_of_one_database_is_read_at_once(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

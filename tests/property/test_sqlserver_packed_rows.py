@@ -319,6 +319,73 @@ def test_a_moment_that_no_server_stores_is_refused(wire: WireType, last: bytes, 
         assert caught.value.code == "sqlserver.value_unfit"
 
 
+def wide(text: str) -> bytes:
+    return text.encode("utf-16-le", "surrogatepass")
+
+
+def exactly(value: int, size: int) -> bytes:
+    """Write an unscaled decimal: its sign, and so many bytes."""
+    return bytes([value >= 0]) + number(abs(value), size)
+
+
+MONEY, SMALLMONEY, EXACT = WireType(0x6E, 8), WireType(0x6E, 4), WireType(0x6C, 17, 38, 2)
+WIDE, NARROW = WireType(0xE7, 200), WireType(0xA7, 200, collation=b"\x09\x04\xd0\x00\x34")
+
+
+@pytest.mark.parametrize(
+    ("wire", "cell"),
+    [
+        *[(SMALLMONEY, number(value, 4)) for value in (0, 1, -1, 2**31 - 1, -(2**31))],
+        *[
+            (MONEY, number(value >> 32, 4) + number(value & 0xFFFFFFFF, 4))
+            for value in (0, 1, -1, 2**31, 2**32 - 1, 2**32, -(2**32), 2**63 - 1, -(2**63))
+        ],
+        *[
+            (EXACT, exactly(sign * value, size))
+            for sign in (1, -1)
+            for value, size in (
+                (0, 4),
+                (127, 4),
+                (128, 4),
+                (2**63 - 1, 8),
+                (2**63, 8),
+                (2**63, 12),
+                (2**64 - 1, 8),
+                (2**64, 12),
+                (2**127, 16),
+                (10**38 - 1, 16),
+            )
+        ],
+        *[
+            (WIDE, wide(text))
+            for text in ("", "\x7f\x80", "\u07ff\u0800", "\ud7ff\ue000", "\U00010000\U0010ffff")
+        ],
+        *[(NARROW, cell) for cell in (b"", b"a\x7f", b"a\x80", b"\xe4")],
+    ],
+)
+def test_a_value_at_a_limit_is_written_as_its_value_is(wire: WireType, cell: bytes) -> None:
+    kind = column_type(of_wire(wire), column="c")
+    assert read_packed(wire, kind, cell) == form_of(kind)(reader_of(wire, kind)(cell))
+
+
+@pytest.mark.parametrize(
+    "units",
+    [(0xD800,), (0xDBFF,), (0xDC00,), (0xDFFF,), (0xD800, 97), (0xDC00, 0xD800), (97, 0xD800, 0xE000)],
+)
+def test_half_of_a_pair_does_not_fit_whatever_follows_its_cell(units: tuple[int, ...]) -> None:
+    """The length of the next cell may look like the other half."""
+    long = WireType(0xE7, 0xFFFF)
+    kind = column_type(of_wire(long), column="c")
+    columns = (Column("c", 1, kind), Column("d", 2, kind))
+    shape = project_all(TableSchema(TableId("d", "s", "t"), columns, (), KeyKind.NONE))
+    decoder = SqlServerRowDecoder(1, shape, cell_forms(shape, [long, long]), 1, 2)
+    half = b"".join(number(unit, 2) for unit in units)
+    for after in (b"", bytes(0xDC00), bytes(0xDD00)):
+        with pytest.raises(OperatorNeeded) as caught:
+            decoder.read(packed([half, after]))
+        assert caught.value.code == "sqlserver.value_unfit"
+
+
 @given(st.integers(0, LAST_TICK), st.integers(0, LAST_DAY), st.integers(-840, 840))
 @example(ticks=0, days=LAST_DAY, offset=0)
 @example(ticks=0, days=730_178, offset=0)  # 2000-02-29

@@ -102,7 +102,7 @@ class Reader:
             rows(self.session, page_sql.rows_of_range("shop", names[one.table], one.above, one.upto))[0][0]
             for one in asked
         ]
-        self.audit.compare(asked, found)  # type: ignore[arg-type]
+        self.audit.compare(asked, found, self.clock)  # type: ignore[arg-type]
 
     def _feed(self, merger: PageMerger, instances: Sequence[CatalogueInstance]) -> None:
         if not (wanted := merger.wanted()):

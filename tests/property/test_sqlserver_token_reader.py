@@ -6,6 +6,7 @@ bytes.  Bytes that end too early, or lie about their lengths, give an error with
 
 import datetime as dt
 import struct
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from wrackline.control.local.sqlserver_standin.wire.tokens import Done, ShownCol
 from wrackline.control.local.sqlserver_standin.wire.values import Cell, Variant, _core, put
 from wrackline.producers.sources.sqlserver.discover.types import of_wire
 from wrackline.producers.sources.sqlserver.rows.cell_values import reader_of
+from wrackline.producers.sources.sqlserver.wire.result_columns import ByteCursor, read_columns
 from wrackline.producers.sources.sqlserver.wire.token_reader import TdsBatch, TdsReader, TdsToken
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.tables.types import ColumnType, Kind
@@ -289,6 +291,80 @@ def test_cells_outside_of_a_batch_are_refused() -> None:
     for row, column in ((1, 0), (0, 1), (-1, 0), (0, -1)):
         with pytest.raises(IndexError):
             batch.cell(row, column)
+
+
+def test_each_cell_of_many_rows_and_columns_is_found_also_where_it_is_null() -> None:
+    """More columns than two bytes of bits have, each form of cell among them, as ROW and as NBCROW."""
+    values: dict[str, Any] = {
+        "int": 7,
+        "varchar(20)": "abc",
+        "decimal(9,2)": Decimal("12.34"),
+        "nvarchar(max)": "long",
+        "text": "old",
+        "varbinary(max)": b"",
+        "image": b"",
+    }
+    columns = tuple(ShownColumn(f"c{at}", sql_type(name)) for at, name in enumerate([*values] * 3))
+    full = [fitted(column.of, value) for column, value in zip(columns, [*values.values()] * 3, strict=True)]
+    odd = [value if at % 3 else None for at, value in enumerate(full)]
+    rows: list[list[Any]] = [full, [None] * len(columns), odd, full]
+    for write in (tokens.row, tokens.short_row):
+        body = tokens.column_metadata(columns) + b"".join(write(columns, row) for row in rows)
+        (batch,) = batches(body + tokens.done(Done.COUNT, len(rows)), 4096)
+        expected = [
+            tuple(None if one is None else _core(of.of, one) for of, one in zip(columns, row, strict=True))
+            for row in rows
+        ]
+        assert [batch.row(number) for number in range(len(batch))] == expected
+        assert [
+            tuple(batch.cell(row, column) for column in range(len(columns))) for row in range(len(batch))
+        ] == expected
+
+
+def test_a_batch_with_fewer_places_than_cells_is_refused() -> None:
+    columns = read_columns(ByteCursor(b"\x01\x00" + bytes(6) + b"\x38\x00", 0, 10))
+    assert len(TdsBatch(columns, bytearray(4), array("i", [0, 4]), 1, 0)) == 1
+    with pytest.raises(ValueError, match="fewer places"):
+        TdsBatch(columns, bytearray(4), array("i", [0, 4]), 2, 0)
+    with pytest.raises(ValueError, match="fewer places"):
+        TdsBatch([*columns, *columns], bytearray(4), array("i", [0, 4, 0]), 1, 0)
+
+
+@pytest.mark.parametrize("place", [(-1, 1), (0, 5), (4, 1), (5, 0), (1, 2**31 - 1)])
+def test_a_place_outside_of_a_batch_gives_no_bytes(place: tuple[int, int]) -> None:
+    columns = read_columns(ByteCursor(b"\x01\x00" + bytes(6) + b"\x38\x00", 0, 10))
+    batch = TdsBatch(columns, bytearray(b"abcd"), array("i", [*place, 0, 4, 4, 0]), 3, 0)
+    assert batch.columns == columns
+    assert [batch.row(row) for row in (1, 2)] == [(b"abcd",), (b"",)]
+    for read_outside in (batch.row, lambda row: batch.cell(row, 0)):
+        with pytest.raises(IndexError, match="outside of its batch"):
+            read_outside(0)
+    for row in (-1, 3):
+        with pytest.raises(IndexError):
+            batch.row(row)
+
+
+def test_results_are_numbered_by_those_that_have_columns() -> None:
+    columns = (ShownColumn("a", sql_type("int")),)
+    one = tokens.column_metadata(columns) + tokens.row(columns, (7,)) + tokens.done(Done.COUNT | Done.MORE, 1)
+    none = b"\x81\xff\xff" + tokens.done(Done.MORE, 0)
+    found = batches(none + one + none + one + tokens.done(Done.COUNT, 0), 4096)
+    assert [batch.result for batch in found] == [0, 1]
+
+
+@pytest.mark.parametrize("name", ["varbinary(max)", "image"])
+def test_a_value_as_long_as_the_limit_is_read_and_a_longer_one_is_refused(name: str) -> None:
+    columns = (ShownColumn("a", sql_type(name)),)
+    for length, code in ((1000, ""), (1001, "sqlserver.row_too_long")):
+        row = tokens.row(columns, (bytes(length),))
+        body = tokens.column_metadata(columns) + row + tokens.done(Done.COUNT, 1)
+        wire, found = b"".join(cut(ANSWER, body, 4096)), ""
+        try:
+            (batch,) = taken(TdsReader(1000), wire, (), 10)
+            assert batch.row(0) == (bytes(length),)
+        except WracklineError as exc:
+            found = exc.code
+        assert found == code
 
 
 class Recorded:

@@ -5,8 +5,11 @@ from typing import cast
 
 import pytest
 
+from tests.unit.settings.shop import GOOD, checked
 from wrackline.producers.contract.optional_parts import LogState
+from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
 from wrackline.producers.sources.postgres.chunks.marks import PgFence
+from wrackline.producers.sources.postgres.connect.connect import PgServer
 from wrackline.producers.sources.postgres.databases import PgDatabases
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.errors import Transient, WracklineError, define
@@ -53,6 +56,37 @@ class Server:
         self.databases._sources = {
             one: cast("PgSource", Answering(one.database, self.asked, self.away)) for one in PARTITIONS
         }
+
+
+class Connection:
+    """A connection that is open or not."""
+
+    def __init__(self, made: list["Connection"]) -> None:
+        self.closed = False
+        made.append(self)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_connections_that_ask_about_catalogues_are_no_more_with_more_databases(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Connection] = []
+    monkeypatch.setattr(PgServer, "guarded", lambda _: Connection(made))
+    given = {**GOOD, "database.names": ",".join(f"shop{number}" for number in range(40))}
+    del given["database.dbname"]
+    values = checked(given).values
+    assert values is not None
+    around = Surroundings(lambda: 0.0, lambda: 0, lambda _: cast("WriterIds", None))
+    databases = PgDatabases(values, around)
+    for _ in range(2):
+        for source in databases._sources.values():
+            with source._connection.lend():
+                pass
+    assert (len(databases.partitions()), sum(not one.closed for one in made)) == (40, 16)
+    databases.close()
+    assert all(one.closed for one in made)
 
 
 def test_one_database_answers_for_all() -> None:

@@ -112,6 +112,7 @@ class GroupConnectors:
         self._last_group: tuple[str, tuple[str, ...]] | None = None
         self._group, self._hands, self._follower, self._tell = group, hands, follower, tell
         self._pen = CoordinatorWriter(group.client, group.id)
+        self.turn = Lock()
         self._wanted, self._stop, self._lock = Event(), Event(), Lock()
         self._unread: dict[str, Connector] = {}  # as wishes that were sent and not read have it
         self._last_sent = Sent(0, 0)

@@ -3,7 +3,9 @@
 In: the files, and the pipelines as they were read.  Out: how each task's process is started, for the
 supervisor.  A restart of a connector reads its file again.  If that names other databases, or has another
 count of tasks, the deal gets a new number, so that the tasks take their databases over from those before.  A
-file that is no longer good changes nothing here: each task reports by itself what is wrong with it.
+task that is restarted alone, or after a crash, is given the databases of the last deal: it reads its file
+again, but its neighbours still have their shares.  A file that is no longer good changes nothing here: each
+task reports by itself what is wrong with it.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +21,7 @@ from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import DesiredState
 from wrackline.producers.connect.supervisor import Supervisor
 from wrackline.schemas.errors import Definite, WracklineError, define
-from wrackline.schemas.pipelines.deal import names_of
+from wrackline.schemas.pipelines.deal import chosen_databases, names_of
 from wrackline.schemas.pipelines.pipeline import Pipeline
 
 SAME_NAME = define(
@@ -82,8 +84,8 @@ class FileTasks:
         self._redactors[name] = [*self._redactors[name], now.good().redactor][-_REDACTORS:]
 
     def _begins(self, name: str) -> Mapping[str, Begin]:
-        tasks = tasks_of(self.named[name])
-        places = [TaskPlace(number, tasks.sources, self._deals[name]) for number in tasks]
+        tasks, chosen = tasks_of(self.named[name]), chosen_databases(self.named[name].good())
+        places = [TaskPlace(number, tasks.sources, self._deals[name], chosen) for number in tasks]
         return {tasks.key(name, one.number): self._way(self.files[name], one) for one in places}
 
 

@@ -8,13 +8,14 @@ In: a pipeline's settings.  Out: its tasks, and the keys by which a supervisor a
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState, state_of_tasks
 from wrackline.producers.kafka.takeover import DEAL_DIFFERS
 from wrackline.schemas.pipelines.deal import Deal, TaskShare, names_of, shares_of, source_tasks
 from wrackline.schemas.pipelines.pipeline import Pipeline
+from wrackline.schemas.settings.value_kinds import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,13 @@ class TaskPlace(NamedTuple):
     number: int = 0
     sources: int = 1
     deal: int = 0
+    chosen: tuple[tuple[str, Value], ...] = ()  # settings that were dealt; none: as the process reads them
+
+    def dealt(self, pipeline: Pipeline) -> Pipeline:
+        """Return a pipeline with the databases that were dealt, though its file may name others by now."""
+        values = pipeline.good()
+        kept = {name: value for name, value in self.chosen if name in values}
+        return replace(pipeline, values=values.replaced(kept)) if kept else pipeline
 
     def share(self, pipeline: Pipeline) -> TaskShare | None:
         """Return what it reads; None: it is the target half."""

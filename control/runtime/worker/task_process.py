@@ -75,7 +75,7 @@ def _run(load: Callable[[], Pipeline], task: TaskPlace, line: socket.socket) -> 
         lifeline.tell({f"{what}s": {"count": len(now), "first": first}})
 
     try:
-        pipeline = load()
+        pipeline = task.dealt(load())
         share = task.share(pipeline)
         if share is None:
             _consume(pipeline, log, lifeline)

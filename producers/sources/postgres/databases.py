@@ -13,6 +13,7 @@ from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.kit.database_topics import shared_topics
+from wrackline.producers.kit.lent_connection import UnusedConnections
 from wrackline.producers.sources.postgres.chunks.chunks import PgReader
 from wrackline.producers.sources.postgres.chunks.marks import PgFence
 from wrackline.producers.sources.postgres.follow.sight import PgSight
@@ -53,8 +54,8 @@ class PgDatabases:
         if (why := shared_topics(names, naming_of(settings))) is not None:
             raise SAME_TOPICS(why=why)
         own = [name for name in names if around.share is None or name in around.share]
-        sight = PgSight(around.monotonic)
-        made = [PgSource(settings.replaced({"database.dbname": name}), around, sight) for name in own]
+        sight, unused = PgSight(around.monotonic), UnusedConnections()
+        made = [PgSource(settings.replaced({"database.dbname": name}), around, sight, unused) for name in own]
         self._next = 0  # the database to ask about what concerns all
         self._opened: set[SourcePartition] = set()  # whose log was opened: the others may refuse us
         self._sources = {partition: source for source in made for partition in source.partitions()}

@@ -11,7 +11,7 @@ from wrackline.producers.contract.source_plugin import MarkKind, Surroundings
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.kit.catalogue_poller import CataloguePoller
-from wrackline.producers.kit.lent_connection import LentConnection
+from wrackline.producers.kit.lent_connection import LentConnection, UnusedConnections
 from wrackline.producers.kit.open_handles import OpenHandles
 from wrackline.producers.kit.polled_stream import PolledStream
 from wrackline.producers.kit.selection import Selection
@@ -66,7 +66,13 @@ MARKS_WRITE = define(
 class PgSource:
     """A database with valid settings."""
 
-    def __init__(self, settings: Values, around: Surroundings, sight: PgSight | None = None) -> None:
+    def __init__(
+        self,
+        settings: Values,
+        around: Surroundings,
+        sight: PgSight | None = None,
+        unused: UnusedConnections | None = None,
+    ) -> None:
         """Take a database, and what its neighbours on the server share."""
         self._settings, self._around = settings, around
         self._sight = sight or PgSight(around.monotonic)
@@ -74,7 +80,9 @@ class PgSource:
         self._slot = quoting.slot_name(settings)  # until a saved position names another
         self._rules = ColumnRules.of(settings)
         self._selection = Selection(self._catalogued, TableFilter.of(settings), self._signal_table)
-        self._connection = LentConnection(self._server.guarded, lambda one: not one.closed, translate_errors)
+        self._connection = LentConnection(
+            self._server.guarded, lambda one: not one.closed, translate_errors, unused
+        )
         self._heartbeat = PgHeartbeat(self._server, settings)
         self._opened = OpenHandles()
 

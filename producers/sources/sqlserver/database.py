@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from math import inf, isinf
 
 from wrackline.producers.contract.assumptions import AssumptionReport
-from wrackline.producers.contract.optional_parts import ServerObject, TableSize
+from wrackline.producers.contract.optional_parts import LogRecount, ServerObject, TableSize
 from wrackline.producers.contract.source_plugin import MarkKind, Surroundings
 from wrackline.producers.contract.steps import Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
-from wrackline.producers.kit.lent_connection import LentConnection
+from wrackline.producers.kit.lent_connection import LentConnection, UnusedConnections
 from wrackline.producers.kit.notice_throttle import NoticeThrottle
 from wrackline.producers.kit.open_handles import OpenHandles
 from wrackline.producers.kit.polled_stream import PolledStream
@@ -55,7 +56,7 @@ from wrackline.producers.sources.sqlserver.follow.instance_tracker import Instan
 from wrackline.producers.sources.sqlserver.heartbeat import SqlServerHeartbeat
 from wrackline.producers.sources.sqlserver.log.lsn import ZERO, lsn_text, previous_lsn
 from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition, position_of
-from wrackline.producers.sources.sqlserver.log.range_audit import RangeAudit
+from wrackline.producers.sources.sqlserver.log.range_audit import AuditTally, RangeAudit
 from wrackline.producers.sources.sqlserver.poll.capture_watch import CaptureWatch
 from wrackline.producers.sources.sqlserver.poll.following import Following, follow
 from wrackline.producers.sources.sqlserver.poll.log_fetcher import LogFetcher, PollPace, SteadyPace
@@ -97,6 +98,7 @@ class SqlServerDatabase:
         database: str,
         most_ahead: int,
         news: NewsWatch | None = None,
+        unused: UnusedConnections | None = None,
     ) -> None:
         """Take how many bytes of its log may wait, read and not handed out; and what tells of news."""
         self._news = news
@@ -107,9 +109,11 @@ class SqlServerDatabase:
         self._shapes = SqlServerShapes(self._rules, INSTANTS[settings.text("timestamptz.handling.mode")])
         self._filter = TableFilter.of(settings)
         self._selection = Selection(self._catalogued, self._filter, self._signal_table)
-        self._connection = LentConnection(self._server.connect, lambda one: not one.closed, as_it_is)
+        self._connection = LentConnection(self._server.connect, lambda one: not one.closed, as_it_is, unused)
         self._heartbeat = SqlServerHeartbeat(self._server, settings, self._mark_settings, around.now_ms)
         self._opened = OpenHandles()
+        self._audit_s = settings.integer("log.audit.interval.ms") / 1000 or inf
+        self._tally = AuditTally()
 
     def tables(self) -> Sequence[TableId]:
         """List the tables that change data capture and the filters capture."""
@@ -265,6 +269,13 @@ class SqlServerDatabase:
         with self._connection.lend() as session:
             return SqlServerFence("end", savepoint_lsn(session))
 
+    def recount(self) -> LogRecount | None:
+        """Say how many ranges of its log were counted again, and when."""
+        if isinf(self._audit_s):
+            return None
+        last = self._tally.last_at
+        return LogRecount(self._tally.ranges, None if last is None else self._around.monotonic() - last)
+
     def beat(self) -> None:
         """Write a heartbeat."""
         self._heartbeat.beat()
@@ -381,7 +392,7 @@ class SqlServerDatabase:
             self._server.user,
             self._mark_settings().table,
         )
-        audit = RangeAudit(self.name, settings.integer("log.audit.interval.ms") / 1000 or float("inf"))
+        audit = RangeAudit(self.name, self._audit_s, self._tally)
         if counted and start.cut is not None:  # events are numbered, so a commit is read from its beginning
             start = replace(start, lsn=previous_lsn(start.lsn), done=WHOLE, cut=None)
         return RoundReader(session, poll, start, following, audit, self._around.monotonic, rotator)

@@ -10,11 +10,12 @@ from math import inf
 from typing import Final
 
 from wrackline.producers.contract.assumptions import AssumptionReport
-from wrackline.producers.contract.optional_parts import ServerObject, TableSize
+from wrackline.producers.contract.optional_parts import LogRecount, ServerObject, TableSize
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.kit.database_topics import shared_topics
+from wrackline.producers.kit.lent_connection import UnusedConnections
 from wrackline.producers.sources.sqlserver.chunks import log_end_survey
 from wrackline.producers.sources.sqlserver.chunks.chunks import SqlServerReader
 from wrackline.producers.sources.sqlserver.chunks.marks import SqlServerFence
@@ -71,8 +72,13 @@ class SqlServerSource:
         # a secondary is chosen by the database that is entered, so no connection can be asked about all
         self._surveys_from, self._clock = inf if connector.reads_only else -inf, around.monotonic
         news = None if len(own) == 1 or connector.reads_only else self._news
+        self._unused = UnusedConnections()
+        if connector.reads_only:
+            self._keep_connections(len(own))
         self._databases = {
-            SourcePartition(server, name): SqlServerDatabase(settings, around, name, share, news)
+            SourcePartition(server, name): SqlServerDatabase(
+                settings, around, name, share, news, self._unused
+            )
             for name in own
         }
 
@@ -159,6 +165,7 @@ class SqlServerSource:
             ends = self._ends.answers([one.database for one in self._databases])
         except OperatorNeeded:
             self._surveys_from = self._clock() + REFUSED_S  # as Azure does, or to a user of one database
+            self._keep_connections(len(self._databases))
             raise
         return {
             one: SqlServerFence("end", ends[one.database]) for one in self._databases if one.database in ends
@@ -167,6 +174,10 @@ class SqlServerSource:
     def log_states(self) -> Mapping[SourcePartition, None]:
         """Return nothing about each, as `log_state` does."""
         return dict.fromkeys(self._databases)
+
+    def recount(self, partition: SourcePartition) -> LogRecount | None:
+        """Say how many ranges of a database's log were counted again, and when."""
+        return self._of(partition).recount()
 
     def beat(self, partition: SourcePartition) -> None:
         """Write a heartbeat."""
@@ -213,6 +224,10 @@ class SqlServerSource:
             ends.callback(self._news.close)
             for database in self._databases.values():
                 ends.callback(database.close)
+
+    def _keep_connections(self, databases: int) -> None:
+        """Keep one of each database: where one can't ask for all, each is asked again and again."""
+        self._unused.most = max(self._unused.most, databases)
 
     def _of(self, partition: SourcePartition) -> SqlServerDatabase:
         if (found := self._databases.get(partition)) is None:

@@ -118,7 +118,8 @@ SNAPSHOT = (
     Setting(
         "snapshot.max.threads",
         SettingKind.INT,
-        "How many connections read existing rows at once; a large table is read in several parts.",
+        "How many connections read existing rows at once, in turn for all databases of a task; a large table"
+        " is read in several parts.",
         "2",
         MEDIUM,
         "Snapshot",

@@ -1,5 +1,6 @@
 """The tasks of a worker's files: a restart of a connector deals its databases as its file says by then."""
 
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
@@ -12,15 +13,26 @@ from tests.unit.corpus.worker import GOOD
 from wrackline.control.runtime.check.pipeline_file import good_pipeline
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
 from wrackline.control.runtime.rest.routes.connector_routes import restart_connector
+from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
 from wrackline.control.runtime.worker.file_tasks import SAME_NAME, FileTasks
 from wrackline.control.runtime.worker.pipeline_tasks import TaskPlace
+from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.connect.supervisor import Supervisor
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.pipelines.deal import Deal, TaskShare
+from wrackline.schemas.pipelines.pipeline import Pipeline
 
 RUN, PAUSE, RESTART = DesiredState.RUN, DesiredState.PAUSE, DesiredState.RESTART
-HAD = {0: TaskPlace(0, 2, 5), 1: TaskPlace(1, 2, 5)}
+
+
+def place(number: int, sources: int, deal: int, *names: str) -> TaskPlace:
+    """A task of a deal of these databases."""
+    return TaskPlace(number, sources, deal, (("database.names", names), ("database.dbname", None)))
+
+
+HAD = {number: place(number, 2, 5, "a", "b", "c") for number in range(2)}
 
 
 class Files:
@@ -44,7 +56,7 @@ class Files:
 
     def write(self, names: str, most: int, word: str = "first", name: str = "shop", more: str = "") -> None:
         given = {**GOOD, "name": name, "database.names": names, "database.password": word}
-        del given["database.dbname"]
+        del given["database.dbname" if names else "database.names"]
         lines = [f'"{key}" = "{value}"' for key, value in given.items()]
         self.file.write_text("\n".join([*lines, f"tasks.max = {most}", more]))
 
@@ -76,10 +88,10 @@ def test_all_tasks_begin_with_the_deal_of_the_worker_s_start(files: Files) -> No
     ("change", "places", "gone"),
     [
         (lambda files: files.write("a,b,c", 2, "second"), HAD, []),
-        (lambda files: files.write("b,a,c", 2), {n: TaskPlace(n, 2, 9) for n in range(2)}, []),
-        (lambda files: files.write("a,b,c", 3), {n: TaskPlace(n, 3, 9) for n in range(3)}, []),
-        (lambda files: files.write("a,b,c", 1), {0: TaskPlace(0, 1, 9)}, ["shop:1"]),
-        (lambda files: files.write("d", 2), {0: TaskPlace(0, 1, 9)}, ["shop:1"]),
+        (lambda files: files.write("b,a,c", 2), {n: place(n, 2, 9, "b", "a", "c") for n in range(2)}, []),
+        (lambda files: files.write("a,b,c", 3), {n: place(n, 3, 9, "a", "b", "c") for n in range(3)}, []),
+        (lambda files: files.write("a,b,c", 1), {0: place(0, 1, 9, "a", "b", "c")}, ["shop:1"]),
+        (lambda files: files.write("d", 2), {0: place(0, 1, 9, "d")}, ["shop:1"]),
     ],
 )  # fmt: skip
 def test_a_restart_deals_as_the_file_says(
@@ -131,6 +143,60 @@ def test_one_task_begins_again_as_it_was_dealt(files: Files) -> None:
     files.write("b,a,c", 2)
     files.crew.wish("shop", RESTART, 1)
     assert (files.wished, files.given) == ([("shop:1", RESTART)], [])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda files: files.write("b,a,c", 2, "second"),
+        lambda files: files.write("a,b,c", 3, "second"),
+        lambda files: files.write("a", 1, "second"),
+        lambda files: files.write("d,e,f,g", 9, "second"),
+        lambda files: files.write("", 1, "second"),
+    ],
+)  # fmt: skip
+def test_a_task_that_begins_again_alone_keeps_the_databases_of_the_deal(
+    files: Files, change: Callable[[Files], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With those of the file it would find another deal under its number, and fail."""
+    taken: list[tuple[TaskShare, tuple[str, ...], object, str]] = []
+
+    def run(pipeline: Pipeline, _: object, share: TaskShare, **__: object) -> None:
+        values = pipeline.good()
+        word = values.secret("database.password").reveal()
+        taken.append((share, values.listed("database.names"), values["database.dbname"], word))
+
+    monkeypatch.setattr(task_process, "run", run)
+    monkeypatch.setattr(Lifeline, "hold", lambda _: None)  # which would end this process
+    change(files)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        for begin in files.tasks.begins().values():
+            task_process.run_file(files.file, cast("TaskPlace", begin), theirs)
+    deal, names = Deal(5, (("a", "c"), ("b",))), ("a", "b", "c")
+    assert taken == [(TaskShare(deal, number), names, None, "second") for number in range(2)]
+
+
+def test_a_deal_of_one_database_is_kept_too(files: Files) -> None:
+    files.write("", 1)
+    files.crew.wish("shop", RESTART)
+    files.write("a,b", 2)
+    kept = cast("TaskPlace", files.tasks.begins()["shop"])
+    pipeline = kept.dealt(good_pipeline(files.file))
+    assert kept.share(pipeline) == TaskShare(Deal(6, (("",),)), 0)
+    values = pipeline.good()
+    assert (values["database.names"], values["database.dbname"]) == (None, "shop")
+
+
+def test_settings_that_a_source_lacks_are_not_given_to_it(files: Files) -> None:
+    given = {**GOOD, "name": "shop", "connector.class": "mysql", "database.server.id": "7"}
+    del given["database.dbname"], given["database.sslmode"]
+    lines = [f'"{key}" = "{value}"' for key, value in given.items()]
+    files.file.write_text("\n".join(lines))
+    pipeline = good_pipeline(files.file)
+    assert HAD[0].dealt(pipeline) is pipeline
+    files.crew.wish("shop", RESTART)
+    assert dict[str, Any](files.tasks.begins()) == {"shop": TaskPlace(0, 1, 6)}
 
 
 def test_what_is_shown_is_what_was_read_last(files: Files) -> None:

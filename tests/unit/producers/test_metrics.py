@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.place import Place
 from tests.fakes.source import FenceMark
-from wrackline.producers.contract.optional_parts import LogState
+from wrackline.producers.contract.optional_parts import LogRecount, LogState
 from wrackline.producers.contract.steps import Fault
 from wrackline.producers.cutting import table_fault
 from wrackline.producers.cutting.cutter import Publication, PublicationTally
@@ -293,6 +293,29 @@ def test_one_of_several_databases_that_is_down_is_not_connected_and_its_errors_a
     assert by_database("wrackline_running") == {"shop": 1, "crm": 0}
     assert by_database("wrackline_recoveries_total") == {"crm": 1}
     assert by_database("wrackline_commit_seconds_count") == {None: 1}
+
+
+def test_what_a_source_counts_again_is_served_for_each_database_that_it_counts_in() -> None:
+    databases = [SourcePartition("shop1", name) for name in ("shop", "crm", "old")]
+    measures = TaskMeasures(3, "sqlserver", databases, 1000, monotonic=lambda: 0.0, now_ms=lambda: 0)
+
+    def samples() -> list[tuple[str, dict[str, str], float]]:
+        return [
+            (family.name, dict(sample.labels), float(sample.value))
+            for family in measures.families()
+            if "_recount" in family.name
+            for sample in family.samples
+        ]
+
+    assert samples() == [], "no other source counts"
+    counted = {"shop": LogRecount(7, 2.5), "crm": LogRecount(0, None), "old": None}
+    measures.recounts(lambda partition: counted[partition.database])
+    shop, crm = ({"server": "shop1", "task": "3", "database": name} for name in ("shop", "crm"))
+    assert samples() == [
+        ("wrackline_recounted_ranges_total", shop, 7),
+        ("wrackline_recounted_ranges_total", crm, 0),
+        ("wrackline_recount_age_seconds", shop, 2.5),
+    ]
 
 
 def test_what_the_databases_of_a_task_share_is_served_once_so_that_sums_are_right() -> None:

@@ -4,18 +4,25 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from tests.fakes.database import Database
 from tests.fakes.source import FakeReader
 from tests.fakes.source_world import FakeSourceWorld
+from tests.fakes.whole import FakeWhole
 from tests.unit.producers.snapshot.desk import ASK, Desk
 from tests.unit.producers.test_readers import KEY, Reader, Source, outcome, until
 from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest
+from wrackline.producers.contract.source_plugin import Whole
 from wrackline.producers.reading.readers import ChunkOutcome, FailureOutcome, Readers
 from wrackline.producers.reading.shared_budget import LONG_S, ReaderTurns, WindowBytes
+from wrackline.producers.reading.whole_reads import WholeReads
 from wrackline.producers.snapshot.work_items import KeySpan, Read, SnapshotLimits, Ticket
-from wrackline.schemas.tables.table import SourcePartition
+from wrackline.schemas.tables.table import KeyKind, SourcePartition
 from wrackline.testing.sources.source_world import Insert, orders
 
 FIRST, SECOND = PARTITIONS = [SourcePartition("server", name) for name in ("db0", "db1")]
@@ -141,6 +148,103 @@ def test_a_reader_that_waits_for_its_turn_ends_when_it_is_closed(both: tuple[Rea
     assert not any(thread.is_alive() for thread in second._threads)
     assert first._turns is not None
     assert not first._turns.wanted
+
+
+@pytest.fixture
+def wholes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The databases whose table without a key is being read."""
+    begun: list[str] = []
+    begin, end = FakeWhole.__init__, FakeWhole.close
+
+    def noted(of: FakeWhole, database: Database, *given: Any) -> None:
+        begin(of, database, *given)
+        begun.append(database.shape.id.database)
+
+    def closed(of: FakeWhole) -> None:
+        begun.remove(of._shape.id.database)
+        end(of)
+
+    monkeypatch.setattr(FakeWhole, "__init__", noted)
+    monkeypatch.setattr(FakeWhole, "close", closed)
+    return begun
+
+
+def without_keys() -> FakeSourceWorld:
+    world = FakeSourceWorld(partitions=2, source_of=Source)
+    for partition in PARTITIONS:
+        for number in range(3):
+            world.commit(partition, Insert({"shop": "a", "number": number, "label": "x", "big": None}))
+        base = world.databases[partition]
+        base.shape = replace(base.shape, key=(), key_kind=KeyKind.NONE)
+    Reader.made = []
+    return world
+
+
+@pytest.fixture
+def keyless(clock: Clock) -> Iterator[tuple[Readers, Readers]]:
+    """The same of two databases whose tables have no key, and three rows."""
+    world, turns = without_keys(), ReaderTurns(1, clock)
+    first, second = (Readers(world.source, one, 1, clock, turns=turns) for one in PARTITIONS)
+    yield first, second
+    for readers in (first, second):
+        readers.close()
+
+
+def piece(of: SourcePartition, number: int) -> Read:
+    """Read the row of this number, behind the one before."""
+    after = None if number == 1 else (f"{of.database}/{number - 1}",)
+    return Read(Ticket(f"{of.database}/{number}"), ChunkRequest(orders(of).id, (), after, most_rows=1), ())
+
+
+def test_of_whole_reads_no_more_are_open_than_there_are_turns(
+    keyless: tuple[Readers, Readers], clock: Clock, wholes: list[str]
+) -> None:
+    """Each has a connection of its own from its first piece to its last."""
+    first, second = keyless
+    first.begin(piece(FIRST, 1))
+    assert isinstance(outcome(first), ChunkOutcome)
+    second.begin(piece(SECOND, 1))
+    until(lambda: second._turns is not None and second._turns.wanted)
+    for number in (2, 3):
+        clock.now += 5
+        time.sleep(0.3)
+        assert (second.outcomes(), wholes, open_connections()) == ([], ["db0"], 1)
+        first.begin(piece(FIRST, number))
+        assert isinstance(outcome(first), ChunkOutcome)
+    assert isinstance(outcome(second), ChunkOutcome)
+    assert (wholes, open_connections()) == (["db1"], 1)
+
+
+def test_a_whole_read_that_is_not_continued_for_a_while_gives_its_turn_to_others(
+    keyless: tuple[Readers, Readers], clock: Clock, wholes: list[str]
+) -> None:
+    """As one that is paused, or whose rows wait for the log."""
+    first, second = keyless
+    first.begin(piece(FIRST, 1))
+    assert isinstance(outcome(first), ChunkOutcome)
+    second.begin(piece(SECOND, 1))
+    until(lambda: second._turns is not None and second._turns.wanted)
+    clock.now += 11
+    assert isinstance(outcome(second), ChunkOutcome)
+    assert wholes == ["db0", "db1"]
+
+
+def test_a_whole_read_keeps_the_turn_of_the_thread_that_has_read_its_last_piece(clock: Clock) -> None:
+    world = without_keys()
+    reader, reads = world.source.reader(FIRST), WholeReads(clock)
+    assert isinstance(reader, Whole)
+
+    def elsewhere(call: Callable[[], object]) -> object:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(call).result()
+
+    assert not reads.is_ours()
+    reads.piece(reader, piece(FIRST, 1))
+    assert (reads.is_ours(), elsewhere(reads.is_ours)) == (True, False)
+    elsewhere(lambda: reads.piece(reader, piece(FIRST, 2)))
+    assert not reads.is_ours()
+    assert reads.piece(reader, piece(FIRST, 3)).complete
+    assert not reads.is_ours()
 
 
 def test_turns_are_given_in_the_order_of_asking_and_one_more_only_to_who_has_none() -> None:

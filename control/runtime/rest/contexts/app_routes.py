@@ -58,7 +58,8 @@ def routes(crew: Connectors, group: WritableConnectors | None = None) -> APIRout
         """Remove a connector; its positions stay."""
         if group is None:
             raise BY_FILE(method="DELETE of an application")
-        group.remove(known(ns, name))
+        with group.turn:
+            group.remove(known(ns, name))
         return Response(status_code=200)
 
     @made.post(worker + "/start")

@@ -7,6 +7,7 @@ files define its connectors.  In a group REST defines them, and one worker, the 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from threading import Lock
 from typing import NamedTuple, Protocol
 
 from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
@@ -158,6 +159,7 @@ class WritableConnectors(Connectors, KeptAnswers, SharedSessions, Protocol):
 
     cluster: str  # the id of the Kafka that the group keeps its records in
     group_id: str
+    turn: Lock  # held by a caller that reads a connector's settings and then writes them, so none is lost
 
     def elsewhere(self) -> str | None:
         """Return the URL of the worker that writes, None if it is this one; NO_COORDINATOR meanwhile."""

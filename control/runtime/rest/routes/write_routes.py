@@ -7,7 +7,8 @@
 
 In: a group.  Out: routes.  Nothing is written before all of it was found good, by the same check as
 `PUT /connector-plugins/{p}/config/validate`, with the group's defaults below the settings.  Writes are done
-one after the other: each changes what the previous one left.
+one after the other: each changes what the previous one left.  What `control/plane` and `app_routes.py` write
+has the same turn.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -79,10 +80,15 @@ _WISHES: Final = {"RUNNING": DesiredState.RUN, "PAUSED": DesiredState.PAUSE, "ST
 def routes(group: WritableConnectors) -> APIRouter:
     """Make the routes."""
     made = APIRouter(prefix="/connectors", default_response_class=Answer)
-    writer, turn = ConnectorWriter(group), CapacityLimiter(1)
+    writer, writers = ConnectorWriter(group), CapacityLimiter(1)
+
+    def write_alone(write: Callable[..., Response], *of: object) -> Response:
+        with group.turn:
+            return write(*of)
 
     async def in_turn(write: Callable[..., Response], *of: object) -> Response:
-        return await to_thread.run_sync(write, *of, limiter=turn)
+        """Write on the one thread for it, so that writes which wait hold no other."""
+        return await to_thread.run_sync(write_alone, write, *of, limiter=writers)
 
     @made.post("")
     async def create(request: Request) -> Response:

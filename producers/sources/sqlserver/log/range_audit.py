@@ -14,6 +14,7 @@ commit that was cut by a restart is left out: its first part was handed out by s
 import math
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -47,11 +48,19 @@ class CountedRange(NamedTuple):
     rows: int
 
 
+@dataclass(slots=True)
+class AuditTally:
+    """How many ranges of a database were counted, however often its log was opened; any thread may look."""
+
+    ranges: int = 0
+    last_at: float | None = None  # when the last one was
+
+
 class RangeAudit:
     """Remembers the ranges of the last seconds; `interval_s` is the time between two counts, or infinite."""
 
-    def __init__(self, database: str, interval_s: float) -> None:
-        self._database, self._interval = database, interval_s
+    def __init__(self, database: str, interval_s: float, tally: AuditTally | None = None) -> None:
+        self._database, self._interval, self._tally = database, interval_s, tally or AuditTally()
         self._read: deque[_RestingRanges] = deque()
         self._due: list[CountedRange] = []
         self._ranges: Sequence[TableRange] = ()
@@ -105,7 +114,7 @@ class RangeAudit:
             return math.inf
         return max(self._read[0].ended + REST_S, self._counted_at + self._interval) - now
 
-    def compare(self, asked: Sequence[CountedRange], counts: Sequence[int]) -> None:
+    def compare(self, asked: Sequence[CountedRange], counts: Sequence[int], now: float) -> None:
         """Raise if a table has more rows than it had; fewer are the cleanup job's work."""
         for one, found in zip(asked, counts, strict=True):
             if found > one.rows:
@@ -117,6 +126,9 @@ class RangeAudit:
                     upto=lsn_text(one.upto),
                 )
         del self._due[: len(asked)]
+        if asked:
+            self._tally.ranges += len(asked)
+            self._tally.last_at = now
 
 
 class _RestingRanges:

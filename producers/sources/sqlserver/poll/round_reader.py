@@ -180,7 +180,8 @@ class RoundReader:
         inside = self._at.cut is not None
         if (disproven := self._disproven(proof, ddl, renamed=renamed and not inside)) is not None:
             return LogPiece(self._following, ddl=self._at.ddl, lost=disproven)
-        self._audit.compare(counted, [int(next(python_rows(one))[0]) for one in counts])
+        found = [int(next(python_rows(one))[0]) for one in counts]
+        self._audit.compare(counted, found, self._clock())
         self._next = [LoggedCommit(*row) for row in python_rows(commits)]
         parts = () if merger is None else self._merged(merger, wanted, pages, only_open=renamed)
         size = sum(len(change[4] or b"") + len(change[5] or b"") for one in parts for change in one.changes)

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from wrackline.producers.kit.lent_connection import LentConnection
+from wrackline.producers.kit.lent_connection import LentConnection, UnusedConnections
 from wrackline.producers.kit.open_handles import OpenHandles
 
 SOON = 0.05  # seconds
@@ -44,13 +44,17 @@ def translated(session: Session, action: str) -> Iterator[None]:
 
 
 class Lender:
-    def __init__(self) -> None:
+    def __init__(self, unused: UnusedConnections | None = None) -> None:
         self.made: list[Session] = []
-        self.lent = LentConnection(self.connect, lambda one: one.open, translated)
+        self.lent = LentConnection(self.connect, lambda one: one.open, translated, unused)
 
     def connect(self) -> Session:
         self.made.append(Session())
         return self.made[-1]
+
+    @property
+    def open(self) -> int:
+        return sum(one.open for one in self.made)
 
 
 def test_a_connection_is_opened_when_it_is_needed_and_lent_again() -> None:
@@ -117,6 +121,67 @@ def test_a_lent_connection_is_closed_once_and_may_be_opened_again() -> None:
         another.close()
     lender.lent.close()
     assert len(lender.made) == 2
+
+
+def sharing(most: int, count: int) -> list[Lender]:
+    unused = UnusedConnections()
+    unused.most = most
+    return [Lender(unused) for _ in range(count)]
+
+
+def use(lender: Lender) -> None:
+    with lender.lent.lend():
+        pass
+
+
+def test_of_connections_that_nobody_uses_those_that_were_used_last_stay_open() -> None:
+    first, second, third = lenders = sharing(2, 3)
+    for lender in lenders:
+        use(lender)
+    assert [one.open for one in lenders] == [0, 1, 1]
+    use(second)
+    use(first)
+    assert [one.open for one in lenders] == [1, 1, 0]
+    assert [len(one.made) for one in (first, second, third)] == [2, 1, 1]
+
+
+def test_a_connection_that_somebody_has_is_not_closed_and_takes_no_place() -> None:
+    first, second, third = lenders = sharing(1, 3)
+    use(first)
+    with first.lent.lend() as session:
+        use(second)
+        assert session.open
+        assert second.open == 1
+        use(third)
+        assert [one.open for one in lenders] == [1, 0, 1]
+    assert [one.open for one in lenders] == [1, 0, 0]
+
+
+def test_what_somebody_takes_just_when_it_is_too_many_stays_open() -> None:
+    first, _ = sharing(1, 2)
+    with first.lent.lend() as session:
+        first.lent.close_unused()
+        assert session.open
+
+
+def test_a_connection_that_was_not_made_or_is_lost_harms_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, third = lenders = sharing(1, 3)
+
+    def fail(*_: object) -> Session:
+        raise DriverError
+
+    monkeypatch.setattr(second.lent, "_connect", fail)
+    use(first)
+    with pytest.raises(DriverError):
+        use(second)
+    assert first.open == 1
+    monkeypatch.setattr(first.made[0], "close", fail)
+    use(third)  # the first one can't be closed, which is no error of the third one
+    assert third.open == 1
+    with pytest.raises(OurError), third.lent.lend():
+        raise DriverError
+    use(third)
+    assert [len(one.made) for one in lenders] == [1, 0, 2]
 
 
 class Handle:
