@@ -210,6 +210,12 @@ def test_what_can_t_be_a_log_stops_the_stream(rows: list[ChangeRow], reason: str
     assert caught.value.code == "sqlserver.log_inconsistent"
 
 
+def test_the_highest_place_of_a_commit_belongs_to_it() -> None:
+    key = row_key(lsn(5), RowPlace(2**32 - 2, b"\xff" * 10, 2**32 - 1, INSERT))
+    [part] = merger_of([(key, b"", b"")]).take()
+    assert [change[2] for change in part.changes] == [key]
+
+
 def test_a_commit_between_two_tables_waits_for_both() -> None:
     other = TABLES[1]
     merger = PageMerger(
