@@ -61,8 +61,29 @@ def test_a_page_s_row_has_the_place_that_positions_have(
 ) -> None:
     own = [b"abc", None, b""]
     cells = [commit, word(command), seqval, word(operation), mask, *own]
-    key = row_key(commit, RowPlace(command, seqval, table, operation))
-    assert RowPacker().change_rows(batch_of(cells, cells), table) == [(key, mask, packed(own))] * 2
+    other = [seqval, word(3), commit, word(INSERT), b"m", None, b"d", None]
+    assert RowPacker().change_rows(batch_of(cells, other), table) == [
+        (row_key(commit, RowPlace(command, seqval, table, operation)), mask, packed(own)),
+        (row_key(seqval, RowPlace(3, commit, table, INSERT)), b"m", packed(other[5:])),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "operation", "numbers"),
+    [
+        (b"\x7f", b"\x04", (127, AFTER)),
+        (word(2**31, 8), word(AFTER, 8), (2**31, AFTER)),
+        (word(-1), word(AFTER), (None, AFTER)),
+        (b"", word(AFTER), (0, AFTER)),
+        (word(0), None, (0, 0)),
+    ],
+)
+def test_the_numbers_of_a_place_have_any_size(
+    command: bytes | None, operation: bytes | None, numbers: tuple[int | None, int]
+) -> None:
+    batch = batch_of([COMMIT, command, lsn(1), operation, b"", b"x"])
+    key = row_key(COMMIT, RowPlace(numbers[0], lsn(1), TABLE, numbers[1]))
+    assert RowPacker().change_rows(batch, TABLE)[0][0] == key
 
 
 def test_a_mask_that_is_null_has_no_bit() -> None:
@@ -78,6 +99,7 @@ def test_a_mask_that_is_null_has_no_bit() -> None:
         (2, bytes(11)),
         (2, b""),
         (1, word(-2)),
+        (1, b"\x80"),
         (1, word(2**32, 8)),
         (1, bytes(9)),
         (3, word(-1)),
@@ -126,7 +148,7 @@ def test_the_rows_of_a_part_are_matched_and_no_others() -> None:
         (2**32 - 1, "d", rows[1][0], b"n", b"b", None),
         (TABLE, "u", rows[3][0], b"p", b"c", b"d"),
     ]
-    assert log_changes.packed_size(rows) == 10
+    assert log_changes.packed_size([*rows, (key_of(5), b"mask", b"")]) == 14
 
 
 @pytest.mark.parametrize(
@@ -159,6 +181,7 @@ def test_rows_and_bytes_are_counted_of_both_rows_of_an_update() -> None:
         (TABLE, "d", key_of(3, DELETE), b"mask", b"", None),
     ]
     assert log_changes.rows_by_table(made) == {TABLE: 2, OTHER: 2}
+    assert log_changes.rows_by_table(made[:2]) == {TABLE: 1, OTHER: 2}
     assert log_changes.image_size(made) == 6
     assert (log_changes.rows_by_table([]), log_changes.image_size([])) == ({}, 0)
 
