@@ -28,6 +28,7 @@ COMPILED = [
     "producers/sources/mysql/chunks/slicing.py",
     "producers/sources/sqlserver/wire/message_bytes.py",
     "producers/sources/sqlserver/wire/token_reader.py",
+    "producers/sources/sqlserver/log/changes.py",
     "producers/sources/sqlserver/rows/cells.py",
     "producers/sources/sqlserver/rows/packed_row.py",
     "producers/sources/sqlserver/rows/rows.py",

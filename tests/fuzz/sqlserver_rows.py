@@ -3,8 +3,9 @@
     columns, options | 4 bytes for each column | mask (2) | length (2) | before | after
 
 A column has its type, its scale and collation, its size, and flags.  `before` and `after` are packed rows.
-`before` is also the places of a batch whose buffer is the whole input.  A row is refused with the code that
-is meant, or its events begin with the bytes that `cell_values.py` and `form_of` make of its cells.
+`before` is also the places of a batch, and of a page of a change table; the whole input is its buffer.  A row
+is refused with the code that is meant, or its events begin with the bytes that `cell_values.py` and `form_of`
+make of its cells.
 """
 
 from array import array
@@ -94,6 +95,10 @@ def _pack(data: bytearray, given: bytes, width: int) -> None:
         ]
     if found != expected:
         raise AssertionError("packed differently")
+    page = Places(width + 5, data, places, len(places) // (2 * width + 10))
+    with suppress(IndexError, ValueError):
+        if [image for _, _, image in RowPacker().change_rows(page, 7)] != RowPacker().pack(page, 5):
+            raise AssertionError("packed differently")
 
 
 def _cell(batch: CellBatch, place: int) -> bytes | None:

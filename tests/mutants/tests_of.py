@@ -99,6 +99,7 @@ _SQLSERVER_ROWS = (
     f"{_UNIT}sqlserver/test_cell_values.py",
     *(f"tests/property/test_sqlserver_packed_rows.py::test_{name}" for name in _PACKED),
     "tests/unit/test_fuzz_corpus.py::test_what_was_kept_holds[sqlserver-rows]",
+    f"{_UNIT}sqlserver/test_change_runs.py",
 )
 _CELLS = ("packed_row", "rows", "before_images")
 _SQLSERVER = f"{_UNIT}sqlserver/"
@@ -146,6 +147,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{_SQLSERVER}test_odd_cells.py",
     ),
     "producers/sources/sqlserver/log/lsn.py": (f"{_SQLSERVER}test_position.py",),
+    "producers/sources/sqlserver/log/changes.py": (
+        f"{_SQLSERVER}test_change_runs.py",
+        f"{_SQLSERVER}test_page_merger.py",
+    ),
     "producers/sources/sqlserver/log/page_merger.py": (f"{_SQLSERVER}test_page_merger.py",),
     "producers/sources/sqlserver/log/position.py": (
         f"{_SQLSERVER}test_position.py",

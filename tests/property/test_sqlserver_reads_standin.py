@@ -23,9 +23,15 @@ from wrackline.producers.sources.sqlserver.follow.capture_instances import (
 )
 from wrackline.producers.sources.sqlserver.follow.handover import parts_behind, ranges
 from wrackline.producers.sources.sqlserver.log import page_merger, page_sql
-from wrackline.producers.sources.sqlserver.log.change_rows import ChangeRow, RowPlace, place_of, row_key
+from wrackline.producers.sources.sqlserver.log.change_rows import (
+    Change,
+    ChangeRow,
+    RowPlace,
+    place_of,
+    row_key,
+)
 from wrackline.producers.sources.sqlserver.log.lsn import ZERO
-from wrackline.producers.sources.sqlserver.log.page_merger import Change, LoggedCommit, PageMerger
+from wrackline.producers.sources.sqlserver.log.page_merger import LoggedCommit, PageMerger
 from wrackline.producers.sources.sqlserver.log.page_sql import ChangeTable
 from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition
 from wrackline.producers.sources.sqlserver.log.range_audit import REST_S, RangeAudit

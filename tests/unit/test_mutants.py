@@ -27,6 +27,7 @@ ALONE = (
     *(f"producers/sources/sqlserver/rows/{name}.py" for name in ("before_images", "packed_row", "rows")),
     "producers/sources/sqlserver/rows/cell_values.py",
     *(f"producers/sources/sqlserver/log/{name}.py" for name in ("lsn", "page_merger", "position")),
+    "producers/sources/sqlserver/log/changes.py",
     "producers/sources/sqlserver/log/range_audit.py",
     *(f"producers/sources/sqlserver/follow/{name}.py" for name in ("continuity", "handover")),
     "producers/sources/sqlserver/follow/instance_tracker.py",

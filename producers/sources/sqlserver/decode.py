@@ -22,18 +22,15 @@ from wrackline.producers.contract.steps import (
 )
 from wrackline.producers.kit.step_log import StepLog
 from wrackline.producers.sources.sqlserver.follow.instance_tracker import InstanceTracker
-from wrackline.producers.sources.sqlserver.log.change_rows import RowKey, place_of, row_key, seqval_of
+from wrackline.producers.sources.sqlserver.log.change_rows import Change, RowKey, place_of, row_key
 from wrackline.producers.sources.sqlserver.log.lsn import lsn_text
-from wrackline.producers.sources.sqlserver.log.page_merger import Change, CommitPart, LoggedCommit
+from wrackline.producers.sources.sqlserver.log.page_merger import CommitPart, LoggedCommit
 from wrackline.producers.sources.sqlserver.log.position import WHOLE, SqlServerPosition
 from wrackline.producers.sources.sqlserver.poll.following import Following
 from wrackline.producers.sources.sqlserver.poll.round_reader import LogPiece
 from wrackline.producers.sources.sqlserver.resolver import ChangeTableReader, SignalReader, TableResolver
-from wrackline.producers.sources.sqlserver.rows.source_record import (
-    SqlServerSourceLabels,
-    row_spot,
-    streamed_record,
-)
+from wrackline.producers.sources.sqlserver.rows.rows import ChangeCount
+from wrackline.producers.sources.sqlserver.rows.source_record import SqlServerSourceLabels, streamed_record
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
 from wrackline.schemas.events.frame import Frame
 from wrackline.schemas.tables.seq import log_prefix
@@ -45,13 +42,9 @@ class OpenCommit:
     """A commit whose end has not come."""
 
     commit: LoggedCommit
-    done: int  # changes that have come
-    skip: int = 0  # so many were published before
-    behind: RowKey = b""  # the last of those
+    count: ChangeCount
+    skip: int = 0  # so many changes were published before
     announced: bool = False
-    last: RowKey = b""  # of the change that came last
-    serial: int = 0  # of that change among the rows with its seqval
-    total: int = 0  # events that have come, as its END counts them
     frames: dict[TableId, Frame] = field(default_factory=dict)
 
     @property
@@ -64,17 +57,8 @@ class OpenCommit:
         """When it was committed."""
         return self.commit.committed_us // 1000
 
-    def take(self, key: RowKey, op: str) -> None:
-        """Count a change: of an update there are two rows."""
-        before = self.serial if seqval_of(key) == seqval_of(self.last) else 0
-        self.serial = before + (2 if op == "u" else 1)
-        self.last = key
-        self.done += 1
-        if key > self.behind and self.done <= self.skip:  # a table that was read before is not read any more
-            self.done = self.skip + 1
-
     def frame(self, labels: SqlServerSourceLabels, epoch: int, table: TableId) -> Frame:
-        """Return the common part of its events of one table, set to the change that came last."""
+        """Return the common part of its events of one table."""
         made = self.frames.get(table)
         if made is None:
             made = self.frames[table] = Frame(
@@ -84,7 +68,7 @@ class OpenCommit:
                 transaction=self.name if labels.counted else None,
                 skipped=labels.skipped,
             )
-        made.spot, made.row, made.total = row_spot(seqval_of(self.last)), self.serial, self.total
+        made.total = self.count.total
         return made
 
 
@@ -186,17 +170,20 @@ class SqlServerDecoder:
         opened = self._open
         if opened is None:
             opened = self._open = self._begin(part)
-        for change in part.changes:
-            self._change(opened, change, piece)
+        changes, at = part.changes, 0
+        while at < len(changes):
+            at = self._changes(opened, changes, at, piece)
         if part.complete:
             self._commit(opened)
 
     def _begin(self, part: CommitPart) -> OpenCommit:
-        start, opened = self._start, OpenCommit(part.commit, part.first)
+        start, count = self._start, ChangeCount(part.first)
+        opened = OpenCommit(part.commit, count)
         if start.cut is not None and start.lsn == part.commit.lsn:
-            opened.skip, opened.behind = start.done, row_key(start.lsn, start.cut)
+            opened.skip = start.done
+            count.resume(start.done, row_key(start.lsn, start.cut))
             if part.first:
-                opened.last, opened.serial = opened.behind, start.serial
+                count.last, count.serial = count.behind, start.serial
             self._announce(opened)  # only its end may be left to publish
         return opened
 
@@ -223,9 +210,9 @@ class SqlServerDecoder:
         else:
             self._log.progress(whole)
 
-    def _change(self, opened: OpenCommit, change: Change, piece: LogPiece) -> None:
-        """Take one change; a row that can't be published ends only its own table."""
-        number, op, key, mask, before, after = change
+    def _changes(self, opened: OpenCommit, changes: list[Change], at: int, piece: LogPiece) -> int:
+        """Take a change, and those of its table that follow it; return the place of the next one."""
+        number, op, key, *_ = changes[at]
         try:
             reader = self._resolver.reader(number, piece.types[number])
             if isinstance(reader, ChangeTableReader) and not reader.announced:
@@ -235,38 +222,40 @@ class SqlServerDecoder:
         except OperatorNeeded as error:
             self._give_up(number, error)
             reader = None
+        if isinstance(reader, ChangeTableReader):
+            self._publish(opened, reader, changes, at)
+            return opened.count.at
         if reader is None:
-            opened.take(key, op)
-            return
-        if isinstance(reader, SignalReader):
-            self._signal(opened, reader, change)
-            return
-        opened.take(key, op)
+            opened.count.take(key, op)
+        else:
+            self._signal(opened, reader, changes[at])
+        return at + 1
+
+    def _publish(self, opened: OpenCommit, reader: ChangeTableReader, changes: list[Change], at: int) -> None:
+        """Take changes of one table; a row that can't be published ends only its own table."""
+        count, decoder = opened.count, reader.decoder
         frame = opened.frame(self._labels, self._at.epoch, reader.table)
-        out = key > opened.behind  # tables may have come or gone since, so a count would not do
         made: list[RowChange] = []
+        failed: OperatorNeeded | None = None
         try:
-            size = reader.decoder.change(op, before, after, mask, frame, opened.done - 1, made)
+            decoder.changes(changes, at, self._most_bytes - self._size, count, frame, made)
         except OperatorNeeded as error:
-            self._give_up(number, error)  # a task that resumes there reaches this change again (INV-4)
-            return
-        opened.total = frame.total
-        if not out:
-            return
-        misfit = reader.decoder.misfit
-        if not made and misfit is None:
-            return
-        self._announce(opened)
-        if misfit is not None:
+            failed = error
+        unfit, made = made[count.whole :], made[: count.whole]
+        if made:
+            self._announce(opened)
+            self._rows += made
+            self._upto = PlaceInside(self._at, opened.commit, *count.published())
+        self._size += count.size
+        if failed is not None:
+            # a task that resumes there reaches this change again (INV-4)
+            self._give_up(changes[at][0], failed)
+        elif decoder.misfit is not None:
+            self._announce(opened)
             self._flush()
             here = self._inside(opened).position
-            unfit = UnfitRow(reader.ref, misfit.misfit, here)
-            self._log.steps += (unfit, Rows(made, here))
+            self._log.steps += (UnfitRow(reader.ref, decoder.misfit.misfit, here), Rows(unfit, here))
             self._log.at = here
-        else:
-            self._rows += made
-            self._upto = self._inside(opened)
-        self._size += size
         if self._size >= self._most_bytes:
             self._flush()
             self._end_batch()
@@ -277,7 +266,7 @@ class SqlServerDecoder:
         Also a row before a resume: what it started is saved only at the end of its commit.
         """
         self._flush()
-        opened.take(change[2], change[1])
+        opened.count.take(change[2], change[1])
         found = reader.signal(change)
         if found is not None:
             self._announce(opened)
@@ -291,7 +280,8 @@ class SqlServerDecoder:
 
     def _inside(self, opened: OpenCommit) -> PlaceInside:
         """Return the place behind the change that came last."""
-        return PlaceInside(self._at, opened.commit, opened.done, opened.last, opened.serial)
+        count = opened.count
+        return PlaceInside(self._at, opened.commit, count.done, count.last, count.serial)
 
     def _flush(self) -> None:
         """Close the stretch of rows before another step."""

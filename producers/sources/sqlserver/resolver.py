@@ -18,7 +18,7 @@ from wrackline.producers.sources.sqlserver.discover.discover import SqlServerSha
 from wrackline.producers.sources.sqlserver.discover.types import WireType
 from wrackline.producers.sources.sqlserver.follow.capture_instances import CatalogueInstance
 from wrackline.producers.sources.sqlserver.follow.instance_tracker import ShownTable
-from wrackline.producers.sources.sqlserver.log.page_merger import Change
+from wrackline.producers.sources.sqlserver.log.change_rows import Change
 from wrackline.producers.sources.sqlserver.log.position import SqlServerPosition
 from wrackline.producers.sources.sqlserver.poll.following import Following
 from wrackline.producers.sources.sqlserver.rows.cell_forms import cell_forms

@@ -16,6 +16,8 @@ DELETE, INSERT, BEFORE, AFTER = 1, 2, 3, 4  # __$operation
 
 RowKey: TypeAlias = bytes
 ChangeRow: TypeAlias = tuple[RowKey, bytes, bytes]  # its place, __$update_mask, the columns as they came
+# change table, op ("c", "u" or "d"), place, update mask, image before, image after
+Change: TypeAlias = tuple[int, str, RowKey, bytes, bytes | None, bytes | None]
 
 _COMMAND_END, _SEQVAL_END, _TABLE_END = SIZE + 4, 2 * SIZE + 4, 2 * SIZE + 8
 
@@ -30,12 +32,8 @@ class RowPlace(NamedTuple):
 
 
 def row_key(lsn: Lsn, place: RowPlace) -> RowKey:
-    """Write a place as bytes."""
-    return key_of(lsn, *place)
-
-
-def key_of(lsn: Lsn, command: int | None, seqval: bytes, table: int, operation: int) -> RowKey:
-    """Write a place's parts as bytes: each row of the log needs its key, and only few a `RowPlace`."""
+    """Write a place as bytes; for the rows of a page `RowPacker` does."""
+    command, seqval, table, operation = place
     if len(lsn) != SIZE or len(seqval) != SIZE:
         raise ValueError("an LSN has ten bytes")
     number = 0 if command is None else command + 1
@@ -66,11 +64,6 @@ def place_of(key: RowKey) -> RowPlace:
 def seqval_of(key: RowKey) -> bytes:
     """Return the LSN of a row itself."""
     return key[_COMMAND_END:_SEQVAL_END]
-
-
-def table_of(key: RowKey) -> int:
-    """Return the object_id of the change table that has this row."""
-    return int.from_bytes(key[_SEQVAL_END:_TABLE_END], "big")
 
 
 def place_in(key: RowKey, table: int) -> RowPlace:

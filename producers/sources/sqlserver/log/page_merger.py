@@ -16,20 +16,17 @@ a commit that is not listed, half an update.  Rows that are not handed out would
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from collections.abc import Sequence
+from itertools import chain
 from operator import itemgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
-from wrackline.producers.sources.sqlserver.log.change_rows import (
-    AFTER,
-    BEFORE,
-    DELETE,
-    INSERT,
-    ChangeRow,
-    RowKey,
-    lsn_of,
-    table_of,
+from wrackline.producers.sources.sqlserver.log.change_rows import BEFORE, Change, ChangeRow, RowKey, lsn_of
+from wrackline.producers.sources.sqlserver.log.changes import (
+    ContradictionError,
+    match_updates,
+    packed_size,
+    rise,
 )
 from wrackline.producers.sources.sqlserver.log.lsn import HIGHEST, Lsn, lsn_text
 from wrackline.schemas.errors import Definite, define
@@ -48,6 +45,7 @@ FIRST_ROWS: Final = 200  # until the size of a table's rows is known
 _TABLE_BYTES: Final = 1 << 20  # of a table's page
 
 _END: Final = HIGHEST + b"\xff"  # above every row
+_LAST: Final = b"\xff" * 20  # behind a commit's LSN: above each of its rows
 _KEY = itemgetter(0)
 
 
@@ -64,16 +62,12 @@ class LoggedCommit(NamedTuple):
         return not any(self.transaction)
 
 
-# change table, op ("c", "u" or "d"), place, update mask, image before, image after
-Change: TypeAlias = tuple[int, str, RowKey, bytes, bytes | None, bytes | None]
-
-
 class CommitPart(NamedTuple):
     """Changes of one commit, as far as they are known; the first has the ordinal `first`."""
 
     commit: LoggedCommit
     first: int
-    changes: Sequence[Change]
+    changes: list[Change]
     complete: bool
 
 
@@ -111,17 +105,17 @@ class _TableFeed:
             self.table, self.last, self.upto, min(max(fitting, LEAST_ROWS), MOST_ROWS), most_bytes
         )
 
-    def fault(self, rows: Sequence[ChangeRow]) -> str | None:
+    def fault(self, rows: list[ChangeRow]) -> str | None:
         """Say why these can't be this table's next rows."""
-        if any(not left[0] < right[0] for left, right in pairwise(rows)):
+        if not rise(rows):
             return "rows do not rise"
         if rows and not (self.last < rows[0][0] and lsn_of(rows[-1][0]) <= self.upto):
             return "rows are outside of the range that was read"
         return None
 
-    def take(self, rows: Sequence[ChangeRow], *, full: bool) -> None:
+    def take(self, rows: list[ChangeRow], *, full: bool) -> None:
         if rows:
-            self._known = len(rows), sum(len(image) + len(mask) for _, mask, image in rows)
+            self._known = len(rows), packed_size(rows)
         if full and rows and rows[-1][0][-1] == BEFORE:
             rows = rows[:-1]
         if full and not rows:
@@ -168,7 +162,7 @@ class PageMerger:
         share = min(_TABLE_BYTES, self._most_bytes // max(len(more), 1))
         return [feed.request(share) for feed in more if not feed.rows]
 
-    def feed(self, table: int, rows: Sequence[ChangeRow], *, full: bool) -> None:
+    def feed(self, table: int, rows: list[ChangeRow], *, full: bool) -> None:
         """Take a page; `full`: the table may have more rows in the range."""
         feed = self._feeds[table]
         if (reason := feed.fault(rows)) is not None:
@@ -178,47 +172,32 @@ class PageMerger:
     def take(self) -> Sequence[CommitPart]:
         """Hand out what is complete: whole commits, and the beginning of one more."""
         horizon = min((feed.last for feed in self._feeds.values() if feed.more), default=_END)
-        known = chain.from_iterable(feed.upto_place(horizon) for feed in self._feeds.values())
-        rows = deque(sorted(known, key=_KEY))
-        made = []
+        known = [rows for feed in self._feeds.values() if (rows := feed.upto_place(horizon))]
+        rows = known[0] if len(known) == 1 else sorted(chain.from_iterable(known), key=_KEY)
+        made: list[CommitPart] = []
+        at = 0
         while self._commits and self._commits[0].lsn < lsn_of(horizon):
-            commit = self._commits.popleft()
-            made.append(self._part(commit, rows, complete=True))
+            at = self._part(self._commits.popleft(), rows, at, made, complete=True)
             self._first = 0
-        if rows and self._commits:
-            made.append(self._part(self._commits[0], rows, complete=False))
+        if at < len(rows) and self._commits:
+            at = self._part(self._commits[0], rows, at, made, complete=False)
             self._first += len(made[-1].changes)
-        if rows:
-            raise self._inconsistent(rows[0][0], "a change belongs to a commit that is not listed")
+        if at < len(rows):
+            raise self._inconsistent(rows[at][0], "a change belongs to a commit that is not listed")
         return made
 
-    def _part(self, commit: LoggedCommit, rows: deque[ChangeRow], *, complete: bool) -> CommitPart:
-        mine = []
-        while rows and lsn_of(rows[0][0]) == commit.lsn:
-            mine.append(rows.popleft())
-        return CommitPart(commit, self._first, list(self._changes(mine)), complete)
-
-    def _changes(self, rows: Sequence[ChangeRow]) -> Iterator[Change]:
-        """Match the two rows of each update."""
-        before: ChangeRow | None = None
-        for row in rows:
-            key, mask, image = row
-            operation = key[-1]
-            if (operation == AFTER) != (before is not None and before[0][:-1] == key[:-1]):
-                raise self._inconsistent(key, "an update has only one of its two rows")
-            if operation == AFTER and before is not None:
-                yield table_of(key), "u", key, mask, before[2], image
-                before = None
-            elif operation == BEFORE:
-                before = row
-            elif operation == INSERT:
-                yield table_of(key), "c", key, mask, None, image
-            elif operation == DELETE:
-                yield table_of(key), "d", key, mask, image, None
-            else:
-                raise self._inconsistent(key, f"there is no operation {operation}")
-        if before is not None:
-            raise self._inconsistent(before[0], "an update has only one of its two rows")
+    def _part(
+        self, commit: LoggedCommit, rows: list[ChangeRow], at: int, made: list[CommitPart], *, complete: bool
+    ) -> int:
+        """Append what is known of a commit from a place in the rows on; return the place behind it."""
+        end = at
+        if at < len(rows) and lsn_of(rows[at][0]) == commit.lsn:
+            end = bisect_right(rows, commit.lsn + _LAST, at, key=_KEY)
+        try:
+            made.append(CommitPart(commit, self._first, match_updates(rows, at, end), complete))
+        except ContradictionError as error:
+            raise self._inconsistent(error.key, str(error)) from None
+        return end
 
     def _inconsistent(self, key: RowKey, reason: str) -> Exception:
         return LOG_INCONSISTENT(database=self._database, lsn=lsn_text(lsn_of(key)), reason=reason)

@@ -19,6 +19,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from wrackline.producers.sources.sqlserver.log.change_rows import lsn_of
+from wrackline.producers.sources.sqlserver.log.changes import rows_by_table
 from wrackline.producers.sources.sqlserver.log.lsn import SIZE, ZERO, Lsn, lsn_text, previous_lsn
 from wrackline.producers.sources.sqlserver.log.page_merger import CommitPart, TableRange
 from wrackline.producers.sources.sqlserver.log.position import SqlServerPosition
@@ -76,8 +77,7 @@ class RangeAudit:
     def count(self, part: CommitPart) -> None:
         """Count the rows of what is handed out: an update has two."""
         if part.commit.lsn > self._above:
-            self._rows.update(change[0] for change in part.changes)
-            self._rows.update(change[0] for change in part.changes if change[1] == "u")
+            self._rows.update(rows_by_table(part.changes))
 
     def end(self, now: float) -> None:
         """Note that all of the poll was handed out."""

@@ -25,7 +25,8 @@ from wrackline.producers.sources.sqlserver.discover.types import WireType
 from wrackline.producers.sources.sqlserver.follow.capture_instances import enable_sql
 from wrackline.producers.sources.sqlserver.follow.handover import CLEANED_AWAY
 from wrackline.producers.sources.sqlserver.log import page_sql
-from wrackline.producers.sources.sqlserver.log.change_rows import ChangeRow, key_of, place_of
+from wrackline.producers.sources.sqlserver.log.change_rows import ChangeRow, place_of
+from wrackline.producers.sources.sqlserver.log.changes import image_size
 from wrackline.producers.sources.sqlserver.log.lsn import Lsn
 from wrackline.producers.sources.sqlserver.log.page_merger import (
     LEAST_ROWS,
@@ -184,7 +185,7 @@ class RoundReader:
         self._audit.compare(counted, found, self._clock())
         self._next = [LoggedCommit(*row) for row in python_rows(commits)]
         parts = () if merger is None else self._merged(merger, wanted, pages, only_open=renamed)
-        size = sum(len(change[4] or b"") + len(change[5] or b"") for one in parts for change in one.changes)
+        size = sum(image_size(one.changes) for one in parts)
         quiet = self._merger is None and not self._next and not renamed
         if self._next:
             self._settings.watch.heard(self._clock())
@@ -252,7 +253,7 @@ class RoundReader:
             pages.append(ReadPage([column.type for column in batch.columns[_OWN:]]))
         page = pages[-1]
         if page.has_room(request):
-            page.rows += self._change_rows(request.table, batch)
+            page.rows += self._packer.change_rows(batch, request.table)
             page.size += len(batch.data)
         else:
             page.cut = True
@@ -358,19 +359,6 @@ class RoundReader:
             self._audit.end(self._clock())
             self._merger = None
         return parts
-
-    def _change_rows(self, table: int, batch: TdsBatch) -> Iterator[ChangeRow]:
-        """Take the rows of a page: their places, and what is packed of their own columns."""
-        for row, image in enumerate(self._packer.pack(batch, _OWN)):
-            command, operation = batch.cell(row, 1), batch.cell(row, 3)
-            key = key_of(
-                batch.cell(row, 0) or b"",
-                None if command is None else int.from_bytes(command, "little", signed=True),
-                batch.cell(row, 2) or b"",
-                table,
-                int.from_bytes(operation or b"", "little"),
-            )
-            yield key, batch.cell(row, 4) or b"", image
 
     def _pass(self, part: CommitPart) -> None:
         """Note that a part is returned."""

@@ -4,6 +4,7 @@
     u        old and new image     -> u, or, where the key changed: d of the old, c of the new
     a chunk's row                  -> key and event up to `source`
 
+One call takes all changes of a commit that are next to each other and of one table.
 An image before lacks long values that did not change; their bit in the update mask is 0, so they are taken
 from the image after (`before_images.py`).  After-images are whole, so nothing is unsent here.
 """
@@ -25,6 +26,7 @@ from wrackline.producers.rows.unfit_values import (
     columns_that_could_stop,
     error_fields,
 )
+from wrackline.producers.sources.sqlserver.log.change_rows import Change
 from wrackline.producers.sources.sqlserver.rows.before_images import is_set
 from wrackline.producers.sources.sqlserver.rows.cell_forms import CellForm
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -60,6 +62,69 @@ ROW_UNREADABLE = define(
 # Values of such columns are likely not to fit, so an error names all such columns of the table.
 MAY_NOT_FIT = frozenset({Kind.STRING, Kind.XML})
 _NULL_LENGTH = cython.declare(cython.longlong, 0xFFFFFFFF)
+_KEY = cython.declare(cython.Py_ssize_t, 29)  # of a row's place
+_SEQVAL = cython.declare(cython.Py_ssize_t, 14)  # where it has the row's own LSN
+_SEQVAL_END = cython.declare(cython.Py_ssize_t, 24)
+_SPOT = cython.declare(cython.Py_ssize_t, 23)  # a row's own LSN as a text of Avro
+
+
+@cython.final
+@cython.cclass
+class ChangeCount:
+    """How far the changes of a commit have come."""
+
+    def __init__(self, done: int) -> None:
+        """Take how many came before the first."""
+        self.done = done  # changes that have come
+        self.skip = 0  # so many were published before
+        self.behind = b""  # the last of those
+        self.last = b""  # the place of the change that came last
+        self.serial = 0  # of that change among the rows with its seqval
+        self.total = 0  # events that have come, as the commit's END counts them
+        self.at = 0  # in the list that was read last: the next change
+        self.whole = 0  # events of that list's changes that fit, and can be published
+        self.size = 0  # their bytes, and those of a report that the last one does not fit
+        self.shown = self.shown_serial = 0
+        self.shown_last = b""
+
+    def resume(self, skip: int, behind: bytes) -> None:
+        """Take how many changes were published before, and the last of them."""
+        self.skip, self.behind = skip, behind
+
+    @cython.ccall
+    @cython.exceptval(-1, check=False)
+    def take(self, key: bytes, op: str) -> cython.int:
+        """Count a change, of an update two rows; return whether it was not published before."""
+        if len(key) != _KEY:
+            raise ValueError("a place in a change table has 29 bytes")
+        rows: cython.int = 2 if op == "u" else 1
+        self.serial = rows + (self.serial if _same_row(key, self.last) else 0)
+        self.last = key
+        self.done += 1
+        if not key > self.behind:
+            return 0
+        if self.done <= self.skip:  # a table that was read before is not read any more
+            self.done = self.skip + 1
+        return 1
+
+    def published(self) -> tuple[int, bytes, int]:
+        """Return the place behind the last of the events that fit: changes, the last one, its number."""
+        return self.shown, self.shown_last, self.shown_serial
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _same_row(key: bytes, last: bytes) -> cython.bint:
+    """Whether two places have the same row's LSN."""
+    at: cython.Py_ssize_t
+    if len(last) != _KEY:
+        return False
+    one: cython.p_const_uchar = key
+    other: cython.p_const_uchar = last
+    for at in range(_SEQVAL, _SEQVAL_END):
+        if one[at] != other[at]:
+            return False
+    return True
 
 
 @cython.final
@@ -100,6 +165,49 @@ class SqlServerRowDecoder(RowEvents):
         self.old = Cells(self.count)
         self.misfit: UnfitPlace | None = None  # of the change that was decoded last
 
+    def changes(
+        self,
+        changes: list[Change],
+        at: cython.Py_ssize_t,
+        room: cython.longlong,
+        count: ChangeCount,
+        frame: Frame,
+        events: list[RowChange],
+    ) -> None:
+        """Append the events of a change, and of those that follow it and are of its table.
+
+        It ends behind a change that does not fit, and when the events have `room` bytes.  `count` says how
+        far it came, also if it raises: only its first `whole` events are published then.
+        """
+        size: cython.Py_ssize_t
+        out: cython.int
+        number: cython.longlong
+        first: cython.longlong = changes[at][0]
+        count.size = 0
+        count.whole = len(events)
+        while at < len(changes):
+            number, op, key, mask, before, after = changes[at]
+            if number != first:
+                break
+            at += 1
+            count.at = at
+            out = count.take(key, op)
+            frame.spot, frame.row = self._spot(key), count.serial
+            size = self.change(op, before, after, mask, frame, count.done - 1, events)
+            count.total = frame.total
+            if not out:
+                del events[count.whole :]
+                self.misfit = None
+            elif self.misfit is not None:
+                count.size += size
+                break
+            elif len(events) > count.whole:
+                count.whole = len(events)
+                count.shown, count.shown_last, count.shown_serial = count.done, count.last, count.serial
+                count.size += size
+                if count.size >= room:
+                    break
+
     @cython.ccall
     @cython.exceptval(-1, check=False)
     def change(
@@ -134,6 +242,27 @@ class SqlServerRowDecoder(RowEvents):
             return self.updated(data, old, new, None, frame, ordinal, events)
         except BROKEN as exc:
             return self._settle(op, data, old, new, frame, ordinal, events, exc)
+
+    @cython.cfunc
+    def _spot(self, key: bytes) -> bytes:
+        """Write a row's own LSN as Debezium's events have it, `0000002a:000001f8:0003`, with its length."""
+        place: cython.Py_ssize_t
+        nibble: cython.int
+        data: cython.p_const_uchar = key
+        self.writer.reserve(_SPOT)
+        out: cython.p_uchar = self.writer.raw
+        out[0] = 2 * (_SPOT - 1)
+        at: cython.Py_ssize_t = 1
+        for place in range(_SEQVAL, _SEQVAL_END):
+            if place == _SEQVAL + 4 or place == _SEQVAL + 8:
+                out[at] = 58  # a colon
+                at += 1
+            nibble = data[place] >> 4
+            out[at] = nibble + 48 if nibble < 10 else nibble + 87
+            nibble = data[place] & 15
+            out[at + 1] = nibble + 48 if nibble < 10 else nibble + 87
+            at += 2
+        return self.writer.take(at)
 
     @cython.ccall
     def read(self, row: bytes) -> ChunkRow:

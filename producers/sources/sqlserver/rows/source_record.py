@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from wrackline.producers.sources.sqlserver.log.lsn import ZERO, Lsn, lsn_text
+from wrackline.producers.sources.sqlserver.log.lsn import Lsn, lsn_text
 from wrackline.schemas.events.frame import Placed, avro_long, avro_text, fine_moments
 from wrackline.schemas.tables.table import TableId
 
@@ -20,7 +20,6 @@ FIELDS: Sequence[Mapping[str, object]] = tuple(
 _NULL = b"\x00"
 _WORD = b"\x00"  # `snapshot` is never null: the text is the union's first branch
 _THERE = b"\x02"
-_LSN_SIZE = avro_long(len(lsn_text(ZERO)))
 _named = lru_cache(4096)(avro_text)  # names: of servers, databases and tables
 
 
@@ -46,11 +45,6 @@ def streamed_record(labels: SqlServerSourceLabels, table: TableId, commit: Lsn, 
     """Write the record of a commit's events of one table; the frame adds each row's LSN and number."""
     lead = _lead(labels, table, ts_us=ts_us, snapshot="false") + _THERE
     return Placed(lead, _THERE + avro_text(lsn_text(commit)) + _THERE, b"")
-
-
-def row_spot(seqval: Lsn) -> bytes:
-    """Write a row's own LSN; each has the same length, so it need not be counted for each row."""
-    return _LSN_SIZE + lsn_text(seqval).encode()
 
 
 def _lead(labels: SqlServerSourceLabels, table: TableId, *, ts_us: int, snapshot: str) -> bytes:

@@ -10,6 +10,7 @@ from wrackline.producers.sources.sqlserver.log.change_rows import (
     BEFORE,
     DELETE,
     INSERT,
+    Change,
     ChangeRow,
     RowPlace,
     place_of,
@@ -17,7 +18,6 @@ from wrackline.producers.sources.sqlserver.log.change_rows import (
 )
 from wrackline.producers.sources.sqlserver.log.lsn import HIGHEST, ZERO, Lsn
 from wrackline.producers.sources.sqlserver.log.page_merger import (
-    Change,
     CommitPart,
     LoggedCommit,
     PageMerger,

@@ -1,6 +1,6 @@
 """Pages of change tables into transactions: the same changes in the same order, wherever pages end."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -165,7 +165,11 @@ def place(seqval: int, operation: int, *, commit: int = 5) -> bytes:
     return row_key(lsn(commit), RowPlace(1, lsn(seqval), TABLE, operation))
 
 
-def merger_of(rows: Sequence[ChangeRow], *, full: bool = False, upto: int = 5) -> PageMerger:
+def pair_of(seqval: int) -> list[ChangeRow]:
+    return [(place(seqval, BEFORE), b"", b""), (place(seqval, AFTER), b"", b"")]
+
+
+def merger_of(rows: list[ChangeRow], *, full: bool = False, upto: int = 5) -> PageMerger:
     merger = PageMerger(
         "shop", [LoggedCommit(lsn(5), 0, b"t" * 10)], [TableRange(TABLE, b"", lsn(upto))], most_bytes=2000
     )
@@ -196,6 +200,7 @@ def test_an_update_is_never_parted_by_a_page() -> None:
         ([(place(1, BEFORE), b"", b"")], "one of its two rows"),
         ([(place(1, BEFORE), b"", b""), (place(2, AFTER), b"", b"")], "one of its two rows"),
         ([(place(1, BEFORE), b"", b""), (place(2, INSERT), b"", b"")], "one of its two rows"),
+        ([(place(1, BEFORE), b"", b""), *pair_of(2)], "one of its two rows"),
         ([(place(1, 5), b"", b"")], "no operation 5"),
     ],
 )
@@ -203,6 +208,12 @@ def test_what_can_t_be_a_log_stops_the_stream(rows: list[ChangeRow], reason: str
     with pytest.raises(Definite, match=reason) as caught:
         merger_of(rows).take()
     assert caught.value.code == "sqlserver.log_inconsistent"
+
+
+def test_the_highest_place_of_a_commit_belongs_to_it() -> None:
+    key = row_key(lsn(5), RowPlace(2**32 - 2, b"\xff" * 10, 2**32 - 1, INSERT))
+    [part] = merger_of([(key, b"", b"")]).take()
+    assert [change[2] for change in part.changes] == [key]
 
 
 def test_a_commit_between_two_tables_waits_for_both() -> None:
