@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.fuzz.sqlserver_rows import Places, packed
 from tests.unit.producers.sqlserver.change_model import lsn
 from wrackline.producers.contract.steps import RowChange
+from wrackline.producers.rows.unfit_values import MISFIT_BYTES
 from wrackline.producers.sources.sqlserver.discover.types import WireType, column_type, of_wire
 from wrackline.producers.sources.sqlserver.log import changes as log_changes
 from wrackline.producers.sources.sqlserver.log.change_rows import (
@@ -40,6 +41,7 @@ TYPES = [WireType(0x26, 4), WireType(0xE7, 20)]
 COMMIT, TABLE, OTHER = lsn(5), 7, 9
 HALF = b"\x3d\xd8"  # of a surrogate pair: no text
 ROOM = 1 << 20
+FIRST = 0xFEDC_BA98_7654_3210_A900  # seqvals with every digit
 
 
 def batch_of(*rows: Sequence[bytes | None]) -> Places:
@@ -133,7 +135,7 @@ def test_a_page_without_the_columns_of_a_change_table_is_not_read() -> None:
 
 
 def key_of(number: int, operation: int = INSERT, *, table: int = TABLE) -> bytes:
-    return row_key(COMMIT, RowPlace(1, lsn(number), table, operation))
+    return row_key(COMMIT, RowPlace(1, lsn(FIRST + number), table, operation))
 
 
 def test_the_rows_of_a_part_are_matched_and_no_others() -> None:
@@ -240,7 +242,7 @@ def test_runs_of_changes_give_the_events_of_each_alone(seed: int, behind: int, r
         for number in range(2, 10)
     ]
     changes.sort(key=lambda change: change[2])
-    skip = behind + random.choice((0, 3)) if behind else 0
+    skip = behind + random.choice((0, 1, 3)) if behind else 0
     place = changes[behind - 1][2] if behind else b""
     count, decoder, frames = ChangeCount(0), decoder_of(), {TABLE: frame_of(), OTHER: frame_of()}
     count.resume(skip, place)
@@ -278,8 +280,17 @@ def test_a_row_that_is_set_aside_ends_a_run_with_its_own_events() -> None:
     misfit = decoder.misfit
     assert misfit is not None
     assert (count.done, count.last) == (2, changes[1][2])
+    assert count.size == MISFIT_BYTES + sum(len(key or b"") + len(value) for _, _, key, value, _ in events)
+    events = []
     decoder.changes(changes, 2, ROOM, count, frame_of(), events)
-    assert (decoder.misfit, count.at, count.whole, len(events)) == (None, 3, 3, 3)
+    assert (decoder.misfit, count.at, count.whole, len(events)) == (None, 3, 1, 1)
+
+
+def test_a_run_ends_with_the_change_that_fills_it_to_the_byte() -> None:
+    changes, count = [change_of(1), change_of(2)], ChangeCount(0)
+    decoder_of().changes(changes[:1], 0, ROOM, count, frame_of(), [])
+    decoder_of().changes(changes, 0, count.size, count, frame_of(), [])
+    assert count.at == 1
 
 
 @pytest.mark.parametrize("more", [0, 1])
