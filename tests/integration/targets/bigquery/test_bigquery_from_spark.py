@@ -51,7 +51,11 @@ class SparkBigQueryWorld(BigQueryWorld):
         }
         found = SettingsRegistry(SETTINGS).read(given, Resolver(Allowed(), {}))
         assert found.values is not None, found.problems
-        pipeline: dict[str, Value] = {"name": "Shop 1", "consume.trigger.interval.ms": 60_000}
+        pipeline: dict[str, Value] = {
+            "name": "Shop 1",
+            "consume.trigger.interval.ms": 60_000,
+            "consume.upkeep.interval.ms": None,
+        }
         self.target = open_bigquery(Values({**found.values, **pipeline}, {}))
 
     def frame(self, changes: Sequence[Change], plan: MergePlan) -> DataFrame:
