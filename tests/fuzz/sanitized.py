@@ -38,6 +38,7 @@ TESTS = (
     "tests/unit/test_pg_slicing.py",
     "tests/unit/test_pgoutput_broken.py",
     "tests/unit/test_pgoutput_rows.py",
+    "tests/property/test_oracle_redo.py",
     "tests/property/test_row_codec.py",
     "tests/property/test_splice.py",
     "tests/property/test_sqlserver_packed_rows.py",
