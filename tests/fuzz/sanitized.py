@@ -28,6 +28,7 @@ TESTS = (
     "tests/unit/corpus/test_mysql_cells.py",
     "tests/unit/corpus/test_postgres_cells.py",
     "tests/unit/producers/mysql",
+    "tests/unit/producers/oracle",
     "tests/unit/producers/test_bounds.py",
     "tests/unit/producers/test_garbage.py",
     "tests/unit/producers/test_odd_cells.py",

@@ -78,6 +78,8 @@ def test_an_alias_is_read_and_then_stands_before_each_column() -> None:
     assert refusal("""update "S"."T" set a."A" = '1'""") == "no name"
     assert refusal("""delete from "S"."T" a where b."A" = '1'""") == "no alias before a column"
     assert refusal("""delete from "S"."T" a where a."A" = '1' and "B" = '1'""") == "no alias before a column"
+    for end in ("", ";", " ;"):
+        assert RedoStatement().parse(f'delete from "S"."T" a{end}'.encode()) == RedoOperation.DELETE
     assert refusal("""delete from "S"."T" ab where ab."A" = '1'""") == "more than a statement"
 
 
@@ -170,6 +172,14 @@ def test_what_is_not_known_is_refused_with_its_reason(
 ) -> None:
     assert refusal(text) == reason
     assert plain_build.call(refusal, text) == reason
+
+
+def test_a_date_has_the_format_of_our_session_with_or_without_a_sign() -> None:
+    statement = RedoStatement()
+    for date in ("TO_DATE('%s','YYYY-MM-DD HH24:MI:SS')", "TO_DATE(' %s', 'SYYYY-MM-DD HH24:MI:SS')"):
+        statement.parse((INSERT % date % "1970-01-01 00:00:01").encode())
+        [cell] = statement.changes
+        assert value_of(cell.kind, cell.text) == 1_000_000
 
 
 def test_a_refusal_leaves_nothing_and_shows_no_value() -> None:
