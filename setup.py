@@ -33,6 +33,8 @@ COMPILED = [
     "producers/sources/sqlserver/rows/packed_row.py",
     "producers/sources/sqlserver/rows/rows.py",
     "producers/sources/sqlserver/chunks/slicing.py",
+    "producers/sources/oracle/redo/cells.py",
+    "producers/sources/oracle/redo/statement.py",
     "producers/sources/postgres/rows/cells.py",
     "producers/sources/postgres/rows/copy_text.py",
     "producers/sources/postgres/rows/rows.py",

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from tests.fixtures.pgoutput import insert
 from tests.fixtures.rows_events import PARTIAL_UPDATE, WRITE, image, rows_event, sized
 from tests.fuzz import stored
+from tests.fuzz.oracle_redo import oracle_redo
 from tests.fuzz.sqlserver_rows import WIRE_TOKENS, sqlserver_rows
 from wrackline.producers.contract.steps import RowChange
 from wrackline.producers.rows.python_rows import form_of
@@ -192,6 +193,7 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = MappingProxyType(
         "sqlserver-cell": sqlserver_cell,
         "sqlserver-tokens": sqlserver_tokens,
         "sqlserver-rows": sqlserver_rows,
+        "oracle-redo": oracle_redo,
         "signal": signal,
         "condition": condition,
         "reference": reference,
