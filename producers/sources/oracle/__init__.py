@@ -1,0 +1,6 @@
+"""Oracle 19c to 23ai, by LogMiner.  Not a source yet: the parts that need no database.
+
+mining/        rows of V$LOGMNR_CONTENTS, and which range of the log may be mined
+transactions/  mined rows into committed transactions
+position       a place in the log, as our offsets keep it
+"""
