@@ -20,8 +20,9 @@ LOG_MISSING = define(
     "oracle.log_missing",
     Definite,
     "redo of thread {thread} with sequence {sequence} is needed from SCN {scn} on, and no file has it",
-    hint="restore it, if there is a backup, with RMAN: RESTORE ARCHIVELOG SEQUENCE {sequence} THREAD {thread};"
-    " otherwise start over: wrackline offsets reset <pipeline.toml>, and the next start reads all rows",
+    hint="restore it from a backup, with RMAN: RESTORE ARCHIVELOG SEQUENCE {sequence} THREAD {thread};"
+    " or, if there is none, start over: wrackline offsets reset <pipeline.toml>, and the next start reads all"
+    " rows",
 )
 
 NO_END: Final = (1 << 64) - 1  # of a log that is being written

@@ -29,6 +29,10 @@ UNSUPPORTED: Final = 255
 LOB_BEGINS: Final = frozenset({LOB_LOCATOR, XML_BEGIN, EXTENDED_BEGIN})
 LOB_PARTS: Final = LOB_BEGINS | {LOB_WRITE, LOB_TRIM, 28, 29, 70, 71, 92, 93}  # also erase, write and end
 
+ENDS: Final = frozenset({COMMIT, ROLLBACK})
+HEADS: Final = frozenset({INSERT, UPDATE})  # what begins a statement with LOBs that also changes scalars
+ROW_OPERATIONS: Final = frozenset({INSERT, UPDATE, DELETE})
+
 NO_SEQUENCE: Final = "FFFFFFFF"  # the end of an XID that was mined without its start
 _XID_DIGITS: Final = 16
 _NO_ROW: Final = "A" * 12  # file, block and row of a ROW_ID that names no row

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wrackline.producers.sources.oracle.mining.mined_row import (
-    INSERT,
+    HEADS,
     INTERNAL,
     LOB_BEGINS,
     LOB_LOCATOR,
@@ -55,13 +55,18 @@ class ChangeStack:
         if row.operation in LOB_PARTS:
             return self._take_part(top, row)
         known = names_a_row(row.row_id)
-        same = top is not None and top.unclosed and top.table == row.of_table
-        if top is not None and same and row.operation == UPDATE and known:
+        if (
+            top is not None
+            and top.unclosed
+            and row.operation == UPDATE
+            and known
+            and top.table == row.of_table
+        ):
             top.rows.append(row)
             top.close(row.row_id)
             self._grow(row)
             return True
-        unclosed = not known and row.operation in {INSERT, UPDATE}
+        unclosed = not known and row.operation in HEADS
         self._push(MinedChange(row.operation, row.row_id if known else "", unclosed, [row]), row)
         return True
 

@@ -91,7 +91,7 @@ class MinedChange:
     def of_plain(cls, values: "PlainChange") -> Self:
         """Make it of plain values, which are our own; lists stand there for tuples."""
         operation, row_id, unclosed, rows, parts = values
-        made = [MinedRow(*row)._replace(rba=(row[2][0], row[2][1], row[2][2])) for row in rows]
+        made = [MinedRow._make((*row[:2], tuple(row[2]), *row[3:])) for row in rows]
         return cls(operation, row_id, unclosed, made, dict(parts))
 
 

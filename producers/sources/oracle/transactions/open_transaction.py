@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wrackline.producers.sources.oracle.mining.mined_row import (
-    DELETE,
-    INSERT,
     INTERNAL,
     LOB_LOCATOR,
     LOB_PARTS,
+    ROW_OPERATIONS,
     START,
-    UPDATE,
     MinedRow,
     Rba,
     TableKey,
@@ -69,18 +67,24 @@ class OpenTransaction:
     def take(self, row: MinedRow) -> None:
         """Take any row but its end."""
         self.start = min(self.start, row.scn)
-        self.username = self.username or row.username
+        if not self.username:
+            self.username = row.username
         if row.operation == START:
             self.has_start = True
+            return
+        if self.doubts and row.of_table in self.doubts:
             return
         stack = self._stacks.get(row.thread)
         if stack is None:
             stack = self._stacks[row.thread] = ChangeStack(self._folder)
         if row.rollback:
             self._undo(row, stack)
-        elif not stack.take(row):
+            self.size = sum(one.size for one in self._stacks.values())
+            return
+        before = stack.size
+        if not stack.take(row):
             self._doubt(row.of_table, row, "a part of a LOB has no row")
-        self.size = sum(one.size for one in self._stacks.values())
+        self.size += stack.size - before
 
     def spill(self) -> None:
         """Write what is in memory to files."""
@@ -89,10 +93,11 @@ class OpenTransaction:
         self.size = sum(one.size for one in self._stacks.values())
 
     def rows(self) -> Iterator[MinedRow]:
-        """Return its rows in order."""
+        """Return its rows in order, without those of tables in doubt: how many these are may differ."""
         stacks = [stack.changes() for stack in self._stacks.values()]
         for change in stacks[0] if len(stacks) == 1 else merge(*stacks, key=_order):
-            yield from change.named_rows()
+            if change.table not in self.doubts:
+                yield from change.named_rows()
 
     @property
     def is_empty(self) -> bool:
@@ -113,7 +118,7 @@ class OpenTransaction:
             if not own.undo_part(row):
                 self._doubt(row.of_table, row, "the newest change has no such part of a LOB")
             return
-        if row.operation not in {INSERT, UPDATE, DELETE}:
+        if row.operation not in ROW_OPERATIONS:
             self._doubt(row.of_table, row, f"a rollback shows operation {row.operation}")
             return
         if not names_a_row(row.row_id):

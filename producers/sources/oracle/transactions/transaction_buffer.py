@@ -4,7 +4,8 @@
        '-> next_commit, pieces, done        then it is handed out: by (SCN, thread, RBA) of the commit
 
 The order does not depend on ranges, nor on which thread's rows came first.  A transaction of any size costs
-bounded memory, because what does not fit goes to a file of its own; none is ever abandoned.
+bounded memory, because what does not fit goes to a file of its own; none is ever abandoned.  A range that
+fails in between is not taken again: a new buffer begins behind the last position.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,8 +16,8 @@ from typing import Final
 from wrackline.producers.sources.oracle.mining.log_files import LOG_MISSING
 from wrackline.producers.sources.oracle.mining.mined_row import (
     COMMIT,
+    ENDS,
     MISSING,
-    ROLLBACK,
     START,
     MinedRow,
     TableKey,
@@ -27,6 +28,7 @@ from wrackline.producers.sources.oracle.position import (
     MinedWindow,
     OraclePosition,
 )
+from wrackline.producers.sources.oracle.transactions.mined_change import ROW_BYTES
 from wrackline.producers.sources.oracle.transactions.open_transaction import (
     OpenTransaction,
     TransactionEnd,
@@ -77,7 +79,7 @@ class CommittedTransaction:
             if number < self.skip:
                 continue
             piece.append(row)
-            size += len(row.redo)
+            size += ROW_BYTES + len(row.redo)
             if size >= most_bytes:
                 yield piece
                 piece, size = [], 0
@@ -141,7 +143,7 @@ class TransactionBuffer:
         key = self._key(whole)
         if key is None:
             return
-        if whole.operation in {COMMIT, ROLLBACK}:
+        if whole.operation in ENDS:
             self._end(key, whole)
             return
         transaction = self._transaction(key, whole)
@@ -196,7 +198,7 @@ class TransactionBuffer:
         candidates = [key for key in self._slots.of(row) if self._open[key].may_have_written(row)]
         if len(candidates) == 1:
             return candidates[0]
-        if row.operation in {COMMIT, ROLLBACK}:
+        if row.operation in ENDS:
             if candidates:
                 reason = f"{len(candidates)} transactions may have ended"
                 raise LOG_INCONSISTENT(scn=row.scn, thread=row.thread, reason=reason)
@@ -223,7 +225,7 @@ class TransactionBuffer:
         if transaction is None:
             transaction = self._open[key] = OpenTransaction(key, row.scn, self._folder)
             self._slots.add(key)
-            if row.operation not in {START, COMMIT, ROLLBACK}:
+            if row.operation != START and row.operation not in ENDS:
                 self._find_end(transaction, row)
         return transaction
 

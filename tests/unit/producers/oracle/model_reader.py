@@ -96,7 +96,7 @@ class ModelReader:
             assert one.has_start
             assert one.doubts == {}
             rows = one.skip
-            for piece in one.pieces(self.random.choice((1, 40, 10_000))):
+            for piece in one.pieces(self.random.choice((1, 1_500, 10_000))):
                 self.published += [(one.place, one.container, one.xid, row) for row in piece]
                 rows += len(piece)
                 self._save(self.position.inside(one.cut, rows, buffer.window))

@@ -149,7 +149,7 @@ def test_a_stop_inside_a_transaction_leaves_out_what_is_out(tmp_path: Path) -> N
     buffer.end_range(110)
     one = buffer.next_commit()
     assert one is not None
-    pieces = list(one.pieces(most_bytes=6))
+    pieces = list(one.pieces(most_bytes=800))
     assert [len(piece) for piece in pieces] == [2, 2, 1]
     stopped = BEGIN.inside(one.cut, 2, buffer.window)
     assert (stopped.oldest, stopped.seen) == (100, 110)
