@@ -73,12 +73,15 @@ class ChangeStack:
     def _take_part(self, top: MinedChange | None, row: MinedRow) -> bool:
         known = names_a_row(row.row_id)
         if top is not None and top.table == row.of_table:
-            begins_another = top.operation == LOB_LOCATOR and row.operation in LOB_BEGINS and known
-            of_open = top.unclosed and not known
-            of_locator = not top.unclosed and top.operation == LOB_LOCATOR
-            if of_open or (of_locator and not begins_another and (not known or row.row_id == top.row_id)):
+            begins = row.operation in LOB_BEGINS
+            if top.unclosed:
+                belongs = not known and (not begins or top.may_begin(row))
+            else:
+                same = not known or row.row_id == top.row_id
+                belongs = top.operation == LOB_LOCATOR and not begins and same
+            if belongs:
                 top.add_part(row)
-                if row.operation in LOB_BEGINS:
+                if begins:
                     self._grow(row)
                 return True
         if not known and row.operation not in LOB_BEGINS:
@@ -116,7 +119,7 @@ class ChangeStack:
         top = self._memory[-1] if self._memory else None
         if top is None or top.table != row.of_table:
             return False
-        if names_a_row(row.row_id) and not top.unclosed and row.row_id != top.row_id:
+        if names_a_row(row.row_id) and row.row_id != top.row_id:
             return False
         before = top.size
         if not top.drop_part(row.operation):

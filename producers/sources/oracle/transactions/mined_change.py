@@ -18,6 +18,7 @@ from wrackline.producers.sources.oracle.mining.mined_row import (
     LOB_BEGINS,
     LOB_LOCATOR,
     UPDATE,
+    XML_BEGIN,
     MinedRow,
     TableKey,
 )
@@ -52,6 +53,10 @@ class MinedChange:
     def is_undone_by(self, operation: int) -> bool:
         """Whether a rollback that shows this operation takes it back."""
         return self.operation in _INVERSE.get(operation, ())
+
+    def may_begin(self, row: MinedRow) -> bool:
+        """Whether a LOB that begins is of this statement: but for XML, its record is then the first row's."""
+        return row.operation == XML_BEGIN or row.rs_id == self.rows[0].rs_id
 
     def add_part(self, row: MinedRow) -> None:
         """Add a part of a LOB; the first of each LOB stays, for it names the column."""

@@ -115,8 +115,8 @@ class TransactionBuffer:
     def window(self) -> MinedWindow:
         """What a position keeps of the state: from where must be mined again after a stop."""
         after = self.after
-        oldest = min((one.start for one in self._open.values()), default=after + 1)
-        return MinedWindow(min(oldest, after + 1), max(after, self._passed), len(self._open), self._done)
+        oldest = min([after + 1, *(one.start for one in self._open.values())])
+        return MinedWindow(oldest, max(after, self._passed), len(self._open), self._done)
 
     @property
     def size(self) -> int:

@@ -218,7 +218,7 @@ class RedoModel:
         operation = UPDATE if exists else INSERT
         rows = [self._log(one, thread, operation, table, NO_ROW_ID)]
         for _ in range(self.random.choice((0, 1, 2))):
-            rows.append(self._log(one, thread, LOB_LOCATOR, table, NO_ROW_ID))
+            rows.append(self._log(one, thread, LOB_LOCATOR, table, NO_ROW_ID, rs_id=rows[0].rs_id))
             self._log(one, thread, LOB_WRITE, table, NO_ROW_ID)
         if self.random.random() < 0.5:
             rows.append(self._log(one, thread, UPDATE, table, row_id))
@@ -279,6 +279,7 @@ class RedoModel:
         *,
         undo: bool = False,
         csf: bool = False,
+        rs_id: str | None = None,
     ) -> MinedRow:
         self.scn += self.random.random() < 0.1  # a statement's records may have several SCNs
         block = self._blocks[thread] = self._blocks.get(thread, 0) + 1
@@ -288,7 +289,7 @@ class RedoModel:
             operation,
             thread=thread,
             rba=(7 + block // 40, block, 16),
-            rs_id=f"{thread}.{block}",
+            rs_id=rs_id or f"{thread}.{block}",
             container=one.container,
             xid=one.xid,
             rollback=undo,

@@ -20,6 +20,7 @@ from wrackline.producers.sources.oracle.mining.mined_row import (
     MinedRow,
 )
 from wrackline.producers.sources.oracle.transactions import change_stack
+from wrackline.producers.sources.oracle.transactions.mined_change import ROW_BYTES
 from wrackline.producers.sources.oracle.transactions.open_transaction import OpenTransaction
 from wrackline.producers.sources.oracle.transactions.spill_file import SpillFile
 
@@ -30,15 +31,24 @@ Given = tuple[int, int, str] | tuple[int, int, str, str]
 
 
 def transaction(rows: Sequence[Given], folder: Path, *, spill: bool = False) -> OpenTransaction:
-    """Take rows: operation, ROLLBACK, ROW_ID, table; INTERNAL rows name no table, as a server's."""
+    """Take rows: operation, ROLLBACK, ROW_ID, table; INTERNAL rows name no table, as a server's.
+
+    The rows of a statement that begin something have one RS_ID.
+    """
     one = OpenTransaction((3, "0001000200000003"), 10, folder)
+    statement = ""
     for number, (operation, rollback, row_id, *table) in enumerate(rows):
         owner = "" if operation == INTERNAL else "SHOP"
         name = "" if operation == INTERNAL else table[0] if table else "ORDERS"
+        if row_id != NO_ROW_ID:
+            statement = ""
+        elif operation in {INSERT, UPDATE} or (operation in {LOB_LOCATOR, EXTENDED_BEGIN} and not statement):
+            statement = f"statement {number}"
         one.take(
             mined(
                 10 + number,
                 operation,
+                rs_id=statement if operation in {INSERT, UPDATE, LOB_LOCATOR, EXTENDED_BEGIN} else "another",
                 rollback=rollback == 1,
                 row_id=row_id,
                 owner=owner,
@@ -49,6 +59,10 @@ def transaction(rows: Sequence[Given], folder: Path, *, spill: bool = False) -> 
         if spill:
             one.spill()
     return one
+
+
+def held(one: OpenTransaction) -> int:
+    return sum(ROW_BYTES + len(row.redo) for row in one.rows())
 
 
 def left(one: OpenTransaction) -> list[int]:
@@ -82,6 +96,7 @@ def test_the_newest_change_of_the_row_that_is_left_is_taken_back(
     one = transaction(rows, tmp_path, spill=spill)
     assert left(one) == expected
     assert one.doubts == {}
+    assert spill or one.size == held(one)
     one.close()
 
 
@@ -124,8 +139,50 @@ def test_a_statement_with_lobs_is_taken_back_as_a_whole(name: str, tmp_path: Pat
     again = transaction([(INSERT, 0, S), *before, *statement], tmp_path, spill=spill)
     assert left(again)[: 1 + len(before)] == list(range(1 + len(before)))
     assert {row.row_id for row in list(again.rows())[1:]} == {R}
+    assert spill or again.size == held(again)
     one.close()
     again.close()
+
+
+ROWS_OF: dict[str, tuple[list[Given], list[str]]] = {
+    "an insert of a LOB in the row": ([(INSERT, 0, NO_ROW_ID), (UPDATE, 0, R)], [R, R]),
+    "no insert ends it": ([(INSERT, 0, NO_ROW_ID), (INSERT, 0, R)], ["", R]),
+    "no delete ends it": ([(INSERT, 0, NO_ROW_ID), (DELETE, 0, R)], ["", R]),
+    "no update without a row ends it": ([(UPDATE, 0, NO_ROW_ID), (UPDATE, 0, NO_ROW_ID)], ["", ""]),
+    "no other table ends it": ([(INSERT, 0, NO_ROW_ID), (UPDATE, 0, R, "ITEMS")], ["", R]),
+    "a LOB of another table": (
+        [(INSERT, 0, NO_ROW_ID), (LOB_LOCATOR, 0, NO_ROW_ID, "ITEMS"), (INTERNAL, 0, R)],
+        ["", R],
+    ),
+    "a LOB of a known row": ([(INSERT, 0, NO_ROW_ID), (LOB_LOCATOR, 0, R), (INTERNAL, 0, S)], ["", R]),
+    "LOBs of an update behind a write by a locator": (
+        [(LOB_LOCATOR, 0, R), (LOB_WRITE, 0, R), (LOB_LOCATOR, 0, NO_ROW_ID), (INTERNAL, 0, S)],
+        [R, S],
+    ),
+    "two LOBs of one update": (
+        [(LOB_LOCATOR, 0, NO_ROW_ID), (EXTENDED_BEGIN, 0, NO_ROW_ID), (INTERNAL, 0, S)],
+        [S, S],
+    ),
+    "a write by a locator to another row": ([(LOB_LOCATOR, 0, R), (LOB_WRITE, 0, S)], [R, S]),
+    "a delete without a row": ([(DELETE, 0, NO_ROW_ID), (UPDATE, 0, R)], ["", R]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS_OF)
+def test_which_rows_are_one_statement(name: str, tmp_path: Path) -> None:
+    rows, expected = ROWS_OF[name]
+    one = transaction(rows, tmp_path)
+    assert [row.row_id for row in one.rows()] == expected
+    assert one.size == held(one)
+
+
+def test_a_statement_without_its_last_row_does_not_take_the_next_one_s_lobs(tmp_path: Path) -> None:
+    one = OpenTransaction((3, "0001000200000003"), 10, tmp_path)
+    for number, rs_id in enumerate(("first", "first", "second")):
+        row = mined(10, LOB_LOCATOR, rs_id=rs_id, row_id=NO_ROW_ID, redo=str(number))
+        one.take(row._replace(owner="SHOP", table="ORDERS"))
+    one.take(mined(11, INTERNAL, row_id=R))
+    assert [(row.redo, row.row_id) for row in one.rows()] == [("0", ""), ("1", ""), ("2", R)]
 
 
 DOUBTS: dict[str, tuple[list[Given], str]] = {
@@ -142,6 +199,15 @@ DOUBTS: dict[str, tuple[list[Given], str]] = {
     "a LOB of another row": ([(LOB_LOCATOR, 0, R), (LOB_WRITE, 0, R), (LOB_WRITE, 1, S)], "no such part"),
     "a part more than there were": (
         [(LOB_LOCATOR, 0, R), (LOB_WRITE, 0, R), (LOB_WRITE, 1, R), (LOB_WRITE, 1, R)],
+        "no such part",
+    ),
+    "a LOB of a statement whose row is not known": (
+        [(INSERT, 0, NO_ROW_ID), (LOB_LOCATOR, 0, NO_ROW_ID), (LOB_WRITE, 0, NO_ROW_ID), (LOB_WRITE, 1, R)],
+        "no such part",
+    ),
+    "a LOB before anything": ([(LOB_WRITE, 1, R)], "no such part"),
+    "a LOB of another table": (
+        [(LOB_LOCATOR, 0, R, "ITEMS"), (LOB_WRITE, 0, R, "ITEMS"), (LOB_WRITE, 1, R)],
         "no such part",
     ),
     "a LOB, shown as INTERNAL": ([(LOB_LOCATOR, 0, R), (LOB_WRITE, 0, R), (INTERNAL, 1, R)], "a LOB"),
@@ -180,6 +246,10 @@ def test_parts_of_a_lob_are_taken_back_one_by_one(tmp_path: Path) -> None:
     assert left(gone) == []
     assert gone.doubts == {}
     assert gone.size == 0
+    two = transaction(
+        [(LOB_LOCATOR, 0, NO_ROW_ID), (EXTENDED_BEGIN, 0, NO_ROW_ID), (EXTENDED_BEGIN, 1, "")], tmp_path
+    )
+    assert (left(two), two.size) == ([0], held(two))
     head = transaction(
         [(UPDATE, 0, NO_ROW_ID), (LOB_LOCATOR, 0, NO_ROW_ID), (LOB_LOCATOR, 1, NO_ROW_ID)], tmp_path
     )
@@ -203,6 +273,18 @@ def test_an_internal_row_that_belongs_to_nothing_is_nothing(tmp_path: Path) -> N
     one = transaction(rows, tmp_path)
     assert [(row.redo, row.row_id) for row in one.rows()] == [("2", R)]
     assert one.doubts == {}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(LOB_LOCATOR, 0, NO_ROW_ID), (INTERNAL, 1, NO_ROW_ID)],
+        [(LOB_LOCATOR, 0, S), (UPDATE, 0, R), (INTERNAL, 1, R)],
+        [(LOB_LOCATOR, 0, S), (INTERNAL, 1, R)],
+    ],
+)
+def test_an_internal_row_that_takes_no_lob_back_leaves_no_doubt(rows: list[Given], tmp_path: Path) -> None:
+    assert transaction(rows, tmp_path).doubts == {}
 
 
 def test_an_internal_row_of_another_object_ends_no_statement(tmp_path: Path) -> None:
@@ -239,6 +321,28 @@ def test_the_newest_change_of_any_thread_is_taken_back(tmp_path: Path) -> None:
     assert left(one) == [10, 11], "the open statement is another thread's"
     take(14, 2, UPDATE, R, undo=True)
     assert "not known" in str(one.doubts[ORDERS])
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ([(11, 2, R), (12, 1, R)], [11]),
+        ([(10, 1, R), (12, 2, R)], [10]),
+        ([(10, 1, R), (11, 2, NO_ROW_ID), (12, 3, R)], [10, 11]),
+        ([(12, 2, R), (12, 1, R)], [12]),
+        ([(12, 2, R)], []),
+    ],
+)
+def test_a_rollback_looks_at_every_thread(
+    changes: list[tuple[int, int, str]], expected: list[int], tmp_path: Path
+) -> None:
+    one = OpenTransaction((3, "0001000200000003"), 10, tmp_path)
+    for scn, thread, row_id in changes:
+        row = mined(scn, UPDATE, thread=thread, row_id=row_id, redo=str(scn))
+        one.take(row._replace(owner="SHOP", table="ORDERS"))
+    one.take(mined(20, UPDATE, rollback=True, row_id=R, owner="SHOP", table="ORDERS"))
+    assert left(one) == expected
+    assert one.doubts == {}
 
 
 def test_changes_come_back_from_the_file_a_segment_at_a_time(

@@ -19,6 +19,7 @@ from wrackline.producers.sources.oracle.mining.mined_row import (
 )
 from wrackline.producers.sources.oracle.position import OraclePosition, last_at
 from wrackline.producers.sources.oracle.transactions import spill_file
+from wrackline.producers.sources.oracle.transactions.mined_change import ROW_BYTES
 from wrackline.producers.sources.oracle.transactions.transaction_buffer import TransactionBuffer
 from wrackline.schemas.errors import Definite, Transient
 
@@ -151,6 +152,10 @@ def test_a_stop_inside_a_transaction_leaves_out_what_is_out(tmp_path: Path) -> N
     assert one is not None
     pieces = list(one.pieces(most_bytes=800))
     assert [len(piece) for piece in pieces] == [2, 2, 1]
+    each = ROW_BYTES + len("1 101")
+    assert [len(piece) for piece in one.pieces(most_bytes=each)] == [1] * 5
+    assert [len(piece) for piece in one.pieces(most_bytes=2 * each)] == [2, 2, 1]
+    assert [len(piece) for piece in one.pieces(most_bytes=2 * each + 1)] == [3, 2]
     stopped = BEGIN.inside(one.cut, 2, buffer.window)
     assert (stopped.oldest, stopped.seen) == (100, 110)
     again = a_buffer(tmp_path, stopped)
@@ -187,10 +192,11 @@ def test_the_largest_transactions_go_to_files_and_no_name_stays(tmp_path: Path) 
     buffer = TransactionBuffer((1,), BEGIN, tmp_path, most_bytes=20_000)
     small = [f"0001{number:04X}00000001" for number in range(5)]
     open_before = open_files()
+    for xid in small:
+        buffer.take(row(100, INSERT, xid))
+        buffer.take(row(100, INSERT, xid))
     for number in range(60):
         buffer.take(row(100 + number, INSERT, A))
-    for xid in small:
-        buffer.take(row(200, INSERT, xid))
     assert buffer.size <= 20_000
     assert open_files() == open_before + 1, "one file, for the one that is large"
     assert list(tmp_path.iterdir()) == []
@@ -239,6 +245,9 @@ def test_a_row_without_a_sequence_that_two_may_have_written_is_not_guessed(tmp_p
     take(buffer, [*rows, row(103, DELETE, UNKNOWN, rollback=True)], 103)
     found = buffer.doubts()
     assert "2 transactions have its slot" in str(found[3, "SHOP", "ORDERS"])
+    again = a_buffer(tmp_path, OraclePosition(1, last_at(99), oldest=100, seen=110, done=last_at(99)))
+    take(again, [*rows, row(103, DELETE, UNKNOWN, rollback=True)], 103)
+    assert again.doubts().keys() == found.keys()
     assert buffer.doubts() == {}, "once"
     with pytest.raises(Definite, match="2 transactions may have ended"):
         buffer.take(row(104, COMMIT, UNKNOWN))
@@ -251,7 +260,9 @@ def test_a_row_without_a_sequence_and_without_a_transaction(tmp_path: Path) -> N
     buffer = a_buffer(tmp_path, seen)
     take(buffer, [undo], 103)
     assert buffer.doubts() == {}
-    take(buffer, [undo._replace(scn=104)], 104)
+    take(buffer, [row(104, START, UNKNOWN), row(104, 255, UNKNOWN)], 104)
+    assert buffer.doubts() == {}, "rows of no table"
+    take(buffer, [undo._replace(scn=105)], 105)
     assert buffer.doubts().keys() == {(3, "SHOP", "ORDERS")}
 
 
@@ -262,6 +273,49 @@ def test_a_slot_is_used_by_one_after_the_other(tmp_path: Path) -> None:
     assert take(buffer, [*rows, late], 104) == []
     assert buffer.doubts() == {}
     assert buffer.window.done.scn == 102
+
+
+def test_a_slot_is_free_when_its_transaction_is_out(tmp_path: Path) -> None:
+    buffer = a_buffer(tmp_path)
+    second = A[:-1] + "4"
+    assert take(buffer, [row(100, START), row(101, INSERT), row(102, COMMIT)], 102) == [["1 101"]]
+    take(buffer, [row(103, START, second), row(103, INSERT, second)], 103)
+    undo = row(104, DELETE, UNKNOWN, rollback=True)
+    assert take(buffer, [undo, row(105, INSERT, second), row(106, COMMIT, second)], 106) == [["1 105"]]
+    assert buffer.doubts() == {}
+
+
+def test_a_row_without_a_sequence_may_have_the_first_and_the_last_scn(tmp_path: Path) -> None:
+    buffer = a_buffer(tmp_path)
+    begin = [row(100, START), row(100, INSERT), row(100, DELETE, UNKNOWN, rollback=True)]
+    end = [row(101, INSERT), row(102, COMMIT), row(102, DELETE, UNKNOWN, thread=2, rollback=True)]
+    assert take(buffer, [*begin, *end], 102) == []
+    assert buffer.doubts() == {}
+    assert buffer.window.done.scn == 102
+
+
+def test_an_end_finds_the_rows_of_its_slot_that_are_not_later(tmp_path: Path) -> None:
+    seen = OraclePosition(1, last_at(110), oldest=100, seen=110, done=last_at(110))
+    buffer = a_buffer(tmp_path, seen)
+    ends = [row(104, COMMIT, B[:8] + "FFFFFFFF"), row(105, COMMIT, UNKNOWN), row(107, ROLLBACK, UNKNOWN)]
+    take(buffer, [*ends, row(105, INSERT, thread=2), row(108, INSERT, A[:-1] + "4", thread=2)])
+    take(buffer, [row(109, START, C, thread=2), row(107, START, C[:-1] + "2")])
+    assert buffer.window.open == 3, "the first is dropped with its end, at 105"
+    buffer.end_range(110)
+    take(buffer, [])
+    assert buffer.window.open == 3
+    begins = a_buffer(tmp_path, seen)
+    take(begins, [row(105, COMMIT, UNKNOWN), row(105, START, A[:-1] + "4")], 110)
+    assert begins.window.open == 1, "the next one of the slot begins at the SCN of the end"
+
+
+def test_the_oldest_open_transaction_is_where_a_stop_resumes(tmp_path: Path) -> None:
+    buffer = a_buffer(tmp_path)
+    take(buffer, [row(102, INSERT, B), row(103, INSERT), row(101, INSERT, B, thread=2)], 105)
+    assert buffer.window.oldest == 101
+    ahead = a_buffer(tmp_path)
+    take(ahead, [row(107, INSERT)])
+    assert ahead.window == (100, 99, 1, last_at(99))
 
 
 def test_an_end_without_a_sequence_before_rows_of_another_thread(tmp_path: Path) -> None:
@@ -317,9 +371,17 @@ def test_a_thread_that_is_enabled_later_is_waited_for_too(tmp_path: Path) -> Non
     buffer.end_range(104)
     buffer.know((1, 2))
     assert buffer.after == 104
+    buffer.take(row(105, START, C[:-1] + "2", thread=2))
     rows = [row(105, START), row(105, INSERT), row(106, COMMIT), row(107, START, B)]
     assert take(buffer, rows) == []
     assert take(buffer, [row(107, START, C, thread=2)]) == [["1 105"]]
+
+
+def test_a_row_of_an_unknown_thread_says_so(tmp_path: Path) -> None:
+    with pytest.raises(Definite, match="a thread that is not known"):
+        a_buffer(tmp_path).take(row(104, START, thread=3))
+    with pytest.raises(Definite, match="an SCN that was passed"):
+        a_buffer(tmp_path).take(row(99, START))
 
 
 def test_a_missing_scn_names_thread_and_sequence(tmp_path: Path) -> None:
