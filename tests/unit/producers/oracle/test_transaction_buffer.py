@@ -152,10 +152,10 @@ def test_a_stop_inside_a_transaction_leaves_out_what_is_out(tmp_path: Path) -> N
     assert one is not None
     pieces = list(one.pieces(most_bytes=800))
     assert [len(piece) for piece in pieces] == [2, 2, 1]
-    each = ROW_BYTES + len("1 101")
-    assert [len(piece) for piece in one.pieces(most_bytes=each)] == [1] * 5
-    assert [len(piece) for piece in one.pieces(most_bytes=2 * each)] == [2, 2, 1]
-    assert [len(piece) for piece in one.pieces(most_bytes=2 * each + 1)] == [3, 2]
+    size = ROW_BYTES + len("1 101")
+    assert [len(piece) for piece in one.pieces(most_bytes=size)] == [1] * 5
+    assert [len(piece) for piece in one.pieces(most_bytes=2 * size)] == [2, 2, 1]
+    assert [len(piece) for piece in one.pieces(most_bytes=2 * size + 1)] == [3, 2]
     stopped = BEGIN.inside(one.cut, 2, buffer.window)
     assert (stopped.oldest, stopped.seen) == (100, 110)
     again = a_buffer(tmp_path, stopped)
