@@ -57,6 +57,9 @@ def test_a_range_needs_each_log_that_has_an_scn_of_it_in_every_thread() -> None:
     assert sequences(found.of(199, 299)) == [(1, 6), (2, 3), (2, 4)]
     assert sequences(found.of(199, 300)) == [(1, 6), (1, 7), (2, 3), (2, 4)]
     assert sequences(cover(LOGS, [ONE, TWO], 198).of(198, 199)) == [(1, 5), (2, 3)]
+    assert sequences(found.of(299, 310)) == [(1, 7), (2, 4)]
+    assert sequences(found.of(298, 310)) == [(1, 6), (1, 7), (2, 4)]
+    assert sequences(found.files) == [(1, 6), (1, 7), (2, 3), (2, 4), (2, 5)]
 
 
 def test_an_archived_file_is_taken_for_a_log_that_is_online_too() -> None:
@@ -76,6 +79,12 @@ def test_a_hole_names_thread_and_sequence(missing: LogFile, thread: int, sequenc
         cover([file for file in LOGS if file != missing], [ONE, TWO], 150)
 
 
+def test_one_scn_that_no_file_has_is_a_hole() -> None:
+    with pytest.raises(Definite, match="thread 1 with sequence 4 is needed from SCN 99 on"):
+        cover(LOGS, [ONE, TWO], 98)
+    assert cover(LOGS, [ONE, TWO], 99).files[0].sequence == 5
+
+
 def test_a_hole_that_was_passed_is_none() -> None:
     found = cover([LOGS[0], *LOGS[2:]], [ONE, TWO], 299)
     assert sequences(found.files) == [(1, 7), (2, 4), (2, 5)]
@@ -92,6 +101,8 @@ def test_a_thread_that_was_disabled_is_mined_to_its_end_and_limits_nothing() -> 
     found = cover([*LOGS[:3], archived(2, 3, 50, 250)], [ONE, GONE], 150)
     assert found.upto == NO_END - 1
     assert sequences(found.of(150, 400)) == [(1, 5), (1, 6), (1, 7), (2, 3)]
+    late = cover([*LOGS[:3], archived(2, 9, 180, 250)], [ONE, GONE], 150)
+    assert sequences(late.files) == [(1, 5), (1, 6), (1, 7), (2, 9)]
     waiting = cover([*LOGS[:3], online(2, 3, 50, 250)], [ONE, GONE], 150, archived_only=True)
     assert waiting.upto == 150
 

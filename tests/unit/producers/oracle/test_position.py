@@ -88,6 +88,17 @@ def test_rows_that_are_read_are_above_what_is_out_and_below_what_comes(
         assert position.row_seq() < commit_seq(1, other)
 
 
+def test_the_first_row_and_the_first_scn_are_places() -> None:
+    first = CUT.behind(WINDOW).inside(
+        CutTransaction(3, "0A001F00D2040000", NEXT), 1, WINDOW._replace(oldest=1)
+    )
+    found = position_of(first.saved())
+    assert (found.rows, found.oldest) == (1, 1)
+    for rows in (0, WHOLE):
+        with pytest.raises(ValueError, match="a place"):
+            replace(CUT, rows=rows)
+
+
 def test_places_are_ordered() -> None:
     further = replace(CUT, rows=5)
     behind = CUT.behind(WINDOW._replace(done=NEXT))
@@ -131,6 +142,7 @@ WRONG: list[tuple[str, Json]] = [
     ("incarnation", [7, "8"]),
     ("incarnation", "78"),
     ("done", [500, 2, 17, 1024]),
+    ("done", [500, 2, 17, 1024, 16, 0]),
     ("done", [500, 2, 17, 1024, 65_536]),
     ("done", [500, 65_536, 17, 1024, 16]),
     ("done", [1 << 64, 2, 17, 1024, 16]),
