@@ -335,6 +335,7 @@ def test_the_newest_change_of_any_thread_is_taken_back(tmp_path: Path) -> None:
         ([(10, 1, R), (12, 2, R)], [10]),
         ([(10, 1, R), (11, 2, NO_ROW_ID), (12, 3, R)], [10, 11]),
         ([(12, 2, R), (12, 1, R)], [12]),
+        ([(10, 1, R), (11, 2, NO_ROW_ID)], [11]),
         ([(12, 2, R)], []),
     ],
 )

@@ -285,6 +285,16 @@ def test_a_slot_is_free_when_its_transaction_is_out(tmp_path: Path) -> None:
     assert buffer.doubts() == {}
 
 
+def test_a_transaction_that_has_ended_wrote_nothing_later(tmp_path: Path) -> None:
+    buffer = a_buffer(tmp_path)
+    second = A[:-1] + "4"
+    first = [row(100, START), row(101, INSERT), row(102, COMMIT)]
+    other = [row(103, START, second), row(103, INSERT, second), row(104, DELETE, UNKNOWN, rollback=True)]
+    assert take(buffer, [*first, *other, row(105, COMMIT, UNKNOWN)], 105) == [["1 101"]]
+    assert buffer.doubts() == {}
+    assert buffer.window.open == 0
+
+
 def test_a_row_without_a_sequence_may_have_the_first_and_the_last_scn(tmp_path: Path) -> None:
     buffer = a_buffer(tmp_path)
     begin = [row(100, START), row(100, INSERT), row(100, DELETE, UNKNOWN, rollback=True)]
