@@ -1,4 +1,7 @@
-"""Oracle, by LogMiner: parts of a source that is being built, so the folder offers none yet.
+"""Oracle 19c to 23ai, by LogMiner.  Not a source yet: the parts that need no database.
 
-redo/      SQL_REDO, the text of a change
+redo/          SQL_REDO, the text of a change
+mining/        rows of V$LOGMNR_CONTENTS, and which range of the log may be mined
+transactions/  mined rows into committed transactions
+position       a place in the log, as our offsets keep it
 """
