@@ -9,6 +9,7 @@ import pytest
 _COUNTED = """
 import ctypes, os, socket, sys, threading
 from wrackline.control.runtime.worker import task_process
+from wrackline.control.runtime.worker.pipeline_tasks import TaskPlace
 from wrackline.producers.task.memory_tuning import use_one_heap
 libc, all_there = ctypes.CDLL(None), threading.Barrier(9)
 libc.malloc.restype = libc.fdopen.restype = ctypes.c_void_p
@@ -28,7 +29,8 @@ def count():
     os._exit(0)
 if sys.argv[1] == "of a worker's child":
     ours, theirs = socket.socketpair()
-    task_process._run(count, 0, theirs)  # in place of its pipeline, which is read once its lifeline is held
+    # in place of its pipeline, which is read once its lifeline is held
+    task_process._run(count, TaskPlace(), theirs)
 elif sys.argv[1] == "kept":
     assert use_one_heap()
 count()
