@@ -3,7 +3,7 @@
 Rows of `orders`, as LogMiner prints them with all columns logged: of four statements one inserts, two update,
 with the whole old row behind WHERE, and one deletes.  `as objects` makes an object of each cell, as a tree
 has them; `plain` is our own build without a compiler.  `copy` copies the texts, and `find` looks for a byte
-that no text has: whoever reads each byte once is not faster, so these are the limits of the machine.
+that no text has: no reader of each byte is faster, so these two are the limits of the machine.
 """
 
 import gc
