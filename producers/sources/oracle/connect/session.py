@@ -1,0 +1,105 @@
+"""A session of ours: the texts of its formats, and the server's errors as ours.
+
+In: statements with named binds.  Out: rows of int, str, bytes and None.
+`doing` continues the sentence "the server did not".
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import MappingProxyType
+from typing import Final
+
+from wrackline.producers.sources.oracle.connect.driver import Binds, Driver, DriverConnection, Fields
+from wrackline.producers.sources.oracle.connect.server_errors import explain
+
+NO_BINDS: Final[Binds] = MappingProxyType({})
+AT_ONCE: Final = 1_000  # rows of one round trip
+
+_MOMENT: Final = "SYYYY-MM-DD HH24:MI:SS"
+FORMATS: Final = (
+    "ALTER SESSION SET"
+    f" NLS_DATE_FORMAT = '{_MOMENT}'"
+    f" NLS_TIMESTAMP_FORMAT = '{_MOMENT}.FF9'"
+    f" NLS_TIMESTAMP_TZ_FORMAT = '{_MOMENT}.FF9 TZH:TZM'"
+    " NLS_NUMERIC_CHARACTERS = '.,'"
+    " NLS_SORT = BINARY NLS_COMP = BINARY"
+    " TIME_ZONE = '00:00'"
+)
+"""They shape the texts of SQL_REDO, and the values of a chunk."""
+
+
+class OracleSession:
+    """One connection, with our formats."""
+
+    def __init__(self, driver: Driver, connection: DriverConnection) -> None:
+        """Take a connection that is logged in."""
+        self._driver, self._connection = driver, connection
+        self.closed = False
+        try:
+            self.execute(FORMATS, "take a session's formats")
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, sql: str, doing: str, binds: Binds = NO_BINDS) -> list[Fields]:
+        """Return all rows of a query."""
+        return [row for rows in self.stream(sql, doing, binds) for row in rows]
+
+    def execute(self, sql: str, doing: str, binds: Binds = NO_BINDS) -> int:
+        """Run a statement that returns no rows; return how many it changed."""
+        with self._explained(doing):
+            cursor = self._connection.cursor()
+            try:
+                cursor.execute(sql, binds)
+                return cursor.rowcount
+            finally:
+                cursor.close()
+
+    def stream(
+        self, sql: str, doing: str, binds: Binds = NO_BINDS, *, at_once: int = AT_ONCE
+    ) -> Iterator[Sequence[Fields]]:
+        """Return the rows of a query, as they come."""
+        with self._explained(doing):
+            cursor = self._connection.cursor()
+        try:
+            cursor.arraysize = cursor.prefetchrows = at_once
+            with self._explained(doing):
+                cursor.execute(sql, binds)
+            while True:
+                with self._explained(doing):
+                    rows = cursor.fetchmany(at_once)
+                if not rows:
+                    return
+                yield rows
+        finally:
+            with suppress(self._driver.Error):
+                cursor.close()
+
+    def commit(self) -> None:
+        """Commit what was written."""
+        with self._explained("commit"):
+            self._connection.commit()
+
+    def rollback(self) -> None:
+        """Give up what was written, and the snapshot of a transaction."""
+        with self._explained("roll back"):
+            self._connection.rollback()
+
+    def cancel(self) -> None:
+        """End the call that is under way, with an error there; any thread may ask."""
+        with suppress(self._driver.Error):
+            self._connection.cancel()
+
+    def close(self) -> None:
+        """End it; twice is harmless."""
+        if not self.closed:
+            self.closed = True
+            with suppress(self._driver.Error):
+                self._connection.close()
+
+    @contextmanager
+    def _explained(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except self._driver.Error as error:
+            raise explain(error, doing) from None

@@ -1,0 +1,4 @@
+"""The catalogue, and the types of columns.
+
+facts  what the catalogue has
+"""
