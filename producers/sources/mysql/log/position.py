@@ -13,6 +13,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from wrackline.producers.contract.saved_fields import SavedFieldError, number_in, object_in, text_in
 from wrackline.producers.contract.steps import Json, Saved
 from wrackline.producers.sources.mysql.events.gtids import AnyGtids, MariaDbGtids, MySqlGtids
 from wrackline.schemas.errors import Definite, OperatorNeeded, define
@@ -160,39 +161,35 @@ def file_number(name: str) -> int:
 def position_of(saved: Saved) -> MySqlPosition:
     """Read a saved position; refuse it if a part is missing or has another form."""
     try:
-        name = _text(saved, "file")
+        name = text_in(saved, "file")
         return MySqlPosition(
-            _number(saved, "epoch"),
+            number_in(saved, "epoch"),
             _file_number(name, "file"),
-            _number(saved, "offset"),
-            _number(saved, "done"),
-            MySqlHistory(_text(saved, "server"), name, _number(saved, "begun")),
+            number_in(saved, "offset"),
+            number_in(saved, "done"),
+            MySqlHistory(text_in(saved, "server"), name, number_in(saved, "begun")),
             _gtids(saved),
             _names(saved.get("names", {})),
             _prepared(saved.get("prepared", {})),
-            _gtid(_text(saved, "gtid"), "gtid") if "gtid" in saved else None,
+            _gtid(text_in(saved, "gtid"), "gtid") if "gtid" in saved else None,
             _read_discarded(saved.get("cut", {})),
         )
-    except _FormError as exc:
+    except SavedFieldError as exc:
         raise POSITION_UNREADABLE(reason=exc) from None
-
-
-class _FormError(Exception):
-    """Names the field in our own words: its content is not trusted."""
 
 
 def _file_number(name: str, field_name: str) -> int:
     try:
         return file_number(name)
     except Definite:
-        raise _FormError(f"{field_name} is not a log file") from None
+        raise SavedFieldError(f"{field_name} is not a log file") from None
 
 
 def _gtids(saved: Saved) -> AnyGtids | None:
     if "gtids" in saved:
-        return _parse_gtids(MySqlGtids, _text(saved, "gtids"), "gtids")
+        return _parse_gtids(MySqlGtids, text_in(saved, "gtids"), "gtids")
     if "mariadb_gtids" in saved:
-        return _parse_gtids(MariaDbGtids, _text(saved, "mariadb_gtids"), "mariadb_gtids")
+        return _parse_gtids(MariaDbGtids, text_in(saved, "mariadb_gtids"), "mariadb_gtids")
     return None
 
 
@@ -200,34 +197,32 @@ def _parse_gtids(form: type[MySqlGtids | MariaDbGtids], text: str, name: str) ->
     try:
         return form.parse(text)
     except ValueError:
-        raise _FormError(f"{name} is not a set of GTIDs") from None
+        raise SavedFieldError(f"{name} is not a set of GTIDs") from None
 
 
 def _gtid(text: str, name: str) -> str:
     if not _parse_gtids(MySqlGtids if ":" in text else MariaDbGtids, text, name):
-        raise _FormError(f"{name} is not a GTID")
+        raise SavedFieldError(f"{name} is not a GTID")
     return text
 
 
 def _names(saved: Json) -> ColumnNames:
-    if not isinstance(saved, Mapping):
-        raise _FormError("names is not an object")
+    fields = object_in(saved, "names")
     made = {}
-    for table, columns in saved.items():
+    for table, columns in fields.items():
         if not isinstance(columns, Mapping):
-            raise _FormError("names has a table without columns")
+            raise SavedFieldError("names has a table without columns")
         firsts = {name: first for name, first in columns.items() if isinstance(first, str)}
         if len(firsts) != len(columns):
-            raise _FormError("names has a column without its first name")
+            raise SavedFieldError("names has a column without its first name")
         made[table] = firsts
     return made
 
 
 def _prepared(saved: Json) -> Mapping[str, PreparedXa]:
-    if not isinstance(saved, Mapping):
-        raise _FormError("prepared is not an object")
+    fields = object_in(saved, "prepared")
     made = {}
-    for xid, part in saved.items():
+    for xid, part in fields.items():
         match part:
             case [str(file), int(offset), str(gtid), str(after)] if is_number(offset):
                 if file:
@@ -236,30 +231,15 @@ def _prepared(saved: Json) -> Mapping[str, PreparedXa]:
                     file, offset, gtid and _gtid(gtid, "prepared"), after and _gtid(after, "prepared")
                 )
             case _:
-                raise _FormError("prepared has something that is not a position")
+                raise SavedFieldError("prepared has something that is not a position")
     return made
 
 
 def _read_discarded(saved: Json) -> Mapping[str, int]:
-    if not isinstance(saved, Mapping):
-        raise _FormError("cut is not an object")
+    fields = object_in(saved, "cut")
     made = {}
-    for gtid, done in saved.items():
+    for gtid, done in fields.items():
         if not is_number(done):
-            raise _FormError("cut has a count that is not a whole number of 0 or more")
+            raise SavedFieldError("cut has a count that is not a whole number of 0 or more")
         made[_gtid(gtid, "cut")] = done
     return made
-
-
-def _number(saved: Mapping[str, Json], name: str) -> int:
-    value = saved.get(name)
-    if not is_number(value):
-        raise _FormError(f"{name} is not a whole number of 0 or more")
-    return value
-
-
-def _text(saved: Mapping[str, Json], name: str) -> str:
-    value = saved.get(name)
-    if not isinstance(value, str):
-        raise _FormError(f"{name} is not text")
-    return value

@@ -10,13 +10,12 @@ sends them, because B may be cut after each.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from wrackline.producers.contract.saved_fields import SavedFieldError, number_in, text_in
 from wrackline.producers.contract.steps import Saved
 from wrackline.schemas.errors import Definite, define
-from wrackline.schemas.untrusted import is_number
 
 POSITION_UNREADABLE = define(
     "pg.position_unreadable",
@@ -86,34 +85,20 @@ def position_of(saved: Saved, slot: str) -> PgPosition:
     """Read a saved position; refuse it if a part is missing or has another form."""
     try:
         return PgPosition(
-            _number(saved, "epoch"),
+            number_in(saved, "epoch"),
             _lsn(saved, "lsn"),
-            _number(saved, "done"),
+            number_in(saved, "done"),
             _lsn(saved, "resume"),
-            PgHistory(_text(saved, "system"), _number(saved, "timeline"), _text(saved, "slot")),
+            PgHistory(text_in(saved, "system"), number_in(saved, "timeline"), text_in(saved, "slot")),
             _lsn(saved, "committed") if "committed" in saved else 0,
         )
-    except (ValueError, TypeError) as exc:  # our own words, without the content
+    except SavedFieldError as exc:
         raise POSITION_UNREADABLE(slot=slot, reason=exc) from None
 
 
-def _lsn(saved: Mapping[str, object], name: str) -> int:
-    text = _text(saved, name)
+def _lsn(saved: Saved, name: str) -> int:
+    text = text_in(saved, name)
     try:
         return lsn_number(text)
     except ValueError:
-        raise ValueError(f"{name} is not an LSN") from None
-
-
-def _number(saved: Mapping[str, object], name: str) -> int:
-    value = saved.get(name)
-    if not is_number(value):
-        raise ValueError(f"{name} is not a whole number of 0 or more")
-    return value
-
-
-def _text(saved: Mapping[str, object], name: str) -> str:
-    value = saved.get(name)
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is not text")
-    return value
+        raise SavedFieldError(f"{name} is not an LSN") from None

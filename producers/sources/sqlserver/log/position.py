@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from wrackline.producers.contract.saved_fields import SavedFieldError, number_in, object_in, text_in
 from wrackline.producers.contract.steps import Json, Saved
 from wrackline.producers.sources.sqlserver.log.change_rows import RowKey, RowPlace, row_key
 from wrackline.producers.sources.sqlserver.log.lsn import (
@@ -136,7 +137,7 @@ def position_of(saved: Saved) -> SqlServerPosition:
     try:
         cut, done, serial = _cut(saved["cut"]) if "cut" in saved else (None, WHOLE, 0)
         return SqlServerPosition(
-            _number(saved, "epoch"),
+            number_in(saved, "epoch"),
             _commit(saved),
             done,
             cut,
@@ -146,54 +147,49 @@ def position_of(saved: Saved) -> SqlServerPosition:
             _instances(saved.get("instances", {})),
             serial,
         )
-    except _PlaceFormError as exc:
+    except SavedFieldError as exc:
         raise POSITION_UNREADABLE(reason=exc) from None
-
-
-class _PlaceFormError(Exception):
-    """Names the field in our own words: its content is not trusted."""
 
 
 def _commit(saved: Saved) -> Lsn:
     lsn = _lsn(saved, "lsn")
     if lsn == HIGHEST or (lsn == ZERO and "cut" in saved):
-        raise _PlaceFormError("lsn names no commit")
+        raise SavedFieldError("lsn names no commit")
     return lsn
 
 
 def _cut(saved: Json) -> tuple[RowPlace, int, int]:
-    if not isinstance(saved, Mapping):
-        raise _PlaceFormError("cut is not an object")
-    if "command" not in saved:  # null is a place of its own
-        raise _PlaceFormError("command is missing")
-    command = None if saved["command"] is None else _number(saved, "command")
-    place = RowPlace(command, _lsn(saved, "seqval"), _number(saved, "object"), _number(saved, "operation"))
-    done = _number(saved, "ordinal")
+    fields = object_in(saved, "cut")
+    if "command" not in fields:  # null is a place of its own
+        raise SavedFieldError("command is missing")
+    command = None if fields["command"] is None else number_in(fields, "command")
+    place = RowPlace(
+        command, _lsn(fields, "seqval"), number_in(fields, "object"), number_in(fields, "operation")
+    )
+    done = number_in(fields, "ordinal")
     if not 1 <= done <= ORDINAL_MAX:
-        raise _PlaceFormError("ordinal is not the number of a change")
+        raise SavedFieldError("ordinal is not the number of a change")
     try:
         row_key(ZERO, place)
     except ValueError:
-        raise _PlaceFormError("cut is not a place in a change table") from None
-    return place, done, _number(saved, "serial") if "serial" in saved else 0
+        raise SavedFieldError("cut is not a place in a change table") from None
+    return place, done, number_in(fields, "serial") if "serial" in fields else 0
 
 
 def _identity(saved: Json) -> DatabaseIdentity:
-    if not isinstance(saved, Mapping):
-        raise _PlaceFormError("identity is not an object")
-    return DatabaseIdentity(_text(saved, "family"), _text(saved, "fork"), _text(saved, "name"))
+    fields = object_in(saved, "identity")
+    return DatabaseIdentity(text_in(fields, "family"), text_in(fields, "fork"), text_in(fields, "name"))
 
 
 def _instances(saved: Json) -> Mapping[str, FollowedInstance]:
-    if not isinstance(saved, Mapping):
-        raise _PlaceFormError("instances is not an object")
+    fields = object_in(saved, "instances")
     made = {}
-    for name, one in saved.items():
+    for name, one in fields.items():
         match one:
             case [int(number), str(start), int(source), *table] if is_number(number) and is_number(source):
                 made[name] = FollowedInstance(number, _parsed(start, "instances"), source, _table(table))
             case _:
-                raise _PlaceFormError("instances has something that is not a capture instance")
+                raise SavedFieldError("instances has something that is not a capture instance")
     return made
 
 
@@ -204,36 +200,22 @@ def _table(parts: Sequence[Json]) -> tuple[str, str] | None:
         case [str(schema), str(name)]:
             return schema, name
         case _:
-            raise _PlaceFormError("instances has something that is not the name of a table")
+            raise SavedFieldError("instances has something that is not the name of a table")
 
 
 def _lsn(saved: Mapping[str, Json], name: str) -> Lsn:
-    return _parsed(_text(saved, name), name)
+    return _parsed(text_in(saved, name), name)
 
 
 def _parsed(text: str, name: str) -> Lsn:
     try:
         return parse_lsn(text)
     except ValueError:
-        raise _PlaceFormError(f"{name} is not an LSN") from None
+        raise SavedFieldError(f"{name} is not an LSN") from None
 
 
 def _bytes(saved: Mapping[str, Json], name: str) -> bytes:
     try:
-        return bytes.fromhex(_text(saved, name))
+        return bytes.fromhex(text_in(saved, name))
     except ValueError:
-        raise _PlaceFormError(f"{name} is not hexadecimal") from None
-
-
-def _number(saved: Mapping[str, Json], name: str) -> int:
-    value = saved.get(name)
-    if not is_number(value):
-        raise _PlaceFormError(f"{name} is not a whole number of 0 or more")
-    return value
-
-
-def _text(saved: Mapping[str, Json], name: str) -> str:
-    value = saved.get(name)
-    if not isinstance(value, str):
-        raise _PlaceFormError(f"{name} is not text")
-    return value
+        raise SavedFieldError(f"{name} is not hexadecimal") from None
