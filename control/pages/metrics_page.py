@@ -5,8 +5,10 @@ from collections.abc import Iterable
 from wrackline.consumers.observe import metric_names as consumers
 from wrackline.control.pages.errors_page import cell
 from wrackline.producers.observe.task_metric_names import (
+    ACTIVE,
     ALIASES,
     METRICS,
+    OLDEST,
     QUEUE_ALIASES,
     SCANNED,
     SNAPSHOT_ALIASES,
@@ -81,7 +83,7 @@ def page() -> str:
             OURS,
             *_table(METRICS),
             THEIRS,
-            *_lines((*ALIASES, *QUEUE_ALIASES)),
+            *_lines((*ALIASES, ACTIVE, OLDEST, *QUEUE_ALIASES)),
             OF_SNAPSHOTS,
             *_lines((*SNAPSHOT_ALIASES, SCANNED)),
             OF_CONSUMERS,

@@ -100,6 +100,23 @@ class Recounting(Protocol):
         ...
 
 
+class OpenTransactions(NamedTuple):
+    """What a source keeps of transactions whose end its log has not shown yet."""
+
+    count: int
+    oldest_ms: int | None  # when the oldest began; None: there is none, or it is not known
+    file_bytes: int  # of their changes, what is in files because memory has no room for it
+
+
+@runtime_checkable
+class Buffering(Protocol):
+    """A source whose log has changes before their commit, so that it keeps them; it may be left out."""
+
+    def open_transactions(self, partition: SourcePartition) -> OpenTransactions | None:
+        """Say what is kept; None while no log is open.  Any thread may ask, and nothing is waited for."""
+        ...
+
+
 @runtime_checkable
 class Renewing(Protocol):
     """A source that can begin a new log if the old one is lost; it may be left out."""

@@ -120,6 +120,21 @@ RECOUNT_AGE = Metric(
     _G,
     "Time since a range was last counted again; grows while nothing is written; absent before the first.",
 )
+OPEN = Metric(
+    "wrackline_open_transactions",
+    _G,
+    "Oracle: the database's transactions whose end was not mined yet; their changes are kept until then.",
+)
+OPEN_AGE = Metric(
+    "wrackline_oldest_open_transaction_age_seconds",
+    _G,
+    "Time since the oldest of them began: the redo from there on is needed after a stop; 0: there is none.",
+)
+OPEN_FILES = Metric(
+    "wrackline_open_transactions_file_bytes",
+    _G,
+    "Bytes of their changes in files, because memory has no room for them.",
+)
 
 METRICS = (
     RUNNING,
@@ -150,6 +165,9 @@ METRICS = (
     KEPT,
     RECOUNTED,
     RECOUNT_AGE,
+    OPEN,
+    OPEN_AGE,
+    OPEN_FILES,
 )
 
 # the label `plugin`, where the name of Debezium's beans is not its connector's: debezium.sql_server
@@ -166,6 +184,10 @@ ALIASES = (
     Alias("NumberOfErroneousEvents", "Tables and rows that were set aside."),
     Alias("NumberOfCommittedTransactions", "As wrackline_transactions_total."),
 )
+
+# of a source that keeps open transactions
+ACTIVE = Alias("NumberOfActiveTransactions", "As wrackline_open_transactions.")
+OLDEST = Alias("OldestScnAgeInMilliseconds", "As wrackline_oldest_open_transaction_age_seconds.")
 
 # of the task, once, however many databases it has
 QUEUE_ALIASES = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import inf
 from threading import Lock
 
-from wrackline.producers.contract.optional_parts import LogRecount, LogState
+from wrackline.producers.contract.optional_parts import LogRecount, LogState, OpenTransactions
 from wrackline.producers.contract.row_chunks import Mark
 from wrackline.producers.contract.steps import Fault, Position
 from wrackline.producers.contract.uncaptured import UncapturedReason
@@ -94,6 +94,7 @@ class TaskMeasures:
         self._queued: Callable[[], int] = lambda: 0
         self._reads: Callable[[], Sequence[ReadUnderWay]] = tuple
         self._recount: Callable[[SourcePartition], LogRecount | None] = lambda _: None
+        self._kept: Callable[[SourcePartition], OpenTransactions | None] = lambda _: None
         self._changed: set[TableId] = set()  # tables, since they were taken
         self._states: set[TableId] = set()  # tables whose state has changed, since they were taken
         self._lock = Lock()
@@ -111,6 +112,10 @@ class TaskMeasures:
     def recounts(self, look: Callable[[SourcePartition], LogRecount | None]) -> None:
         """Take a function that says what the source has counted again of a log."""
         self._recount = look
+
+    def keeps(self, look: Callable[[SourcePartition], OpenTransactions | None]) -> None:
+        """Take a function that says which transactions the source keeps until they end."""
+        self._kept = look
 
     def reads_under_way(self) -> Sequence[ReadUnderWay]:
         """Return the chunks that are being read or held now."""
@@ -236,6 +241,8 @@ class TaskMeasures:
                 alias: []
                 for alias in (
                     *names.ALIASES,
+                    names.ACTIVE,
+                    names.OLDEST,
                     *names.QUEUE_ALIASES,
                     *names.SNAPSHOT_ALIASES,
                     names.SCANNED,
@@ -243,11 +250,16 @@ class TaskMeasures:
             }
             for partition, figures in self._figures.items():
                 labels = self._labels(partition)
-                for metric, more, value in (*self._ours(figures), *self._recounted(partition)):
+                kept = self._kept(partition)
+                values = (*self._ours(figures), *self._recounted(partition), *self._opened(kept))
+                for metric, more, value in values:
                     ours[metric].append(Sample({**labels, **more}, value))
                 jmx = self._beans(partition)
                 for alias, value in zip(names.ALIASES, self._theirs(figures), strict=True):
                     theirs[alias].append(Sample(jmx, value))
+                if kept is not None:
+                    theirs[names.ACTIVE].append(Sample(jmx, kept.count))
+                    theirs[names.OLDEST].append(Sample(jmx, self._age_ms(kept)))
                 jmx = {**jmx, "context": "snapshot"}
                 for alias, value in zip(names.SNAPSHOT_ALIASES, figures.tables.theirs(), strict=True):
                     theirs[alias].append(Sample(jmx, value))
@@ -320,6 +332,16 @@ class TaskMeasures:
             yield names.RECOUNTED, none, counted.ranges
             if counted.ago_s is not None:
                 yield names.RECOUNT_AGE, none, counted.ago_s
+
+    def _opened(self, kept: OpenTransactions | None) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
+        none: Mapping[str, str] = {}
+        if kept is not None:
+            yield names.OPEN, none, kept.count
+            yield names.OPEN_AGE, none, self._age_ms(kept) / 1000
+            yield names.OPEN_FILES, none, kept.file_bytes
+
+    def _age_ms(self, kept: OpenTransactions) -> int:
+        return 0 if kept.oldest_ms is None else max(0, self._now_ms() - kept.oldest_ms)
 
     def _of_the_log(
         self, figures: PartitionFigures, log: LogState

@@ -44,7 +44,7 @@ from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
 from wrackline.control.runtime.logs.sent_lines import sent_lines
 from wrackline.control.runtime.running.status_line import Narration, Pulse, StatusLine, TellWrong
-from wrackline.producers.contract.optional_parts import Attended, LogState, Recounting, Surveying
+from wrackline.producers.contract.optional_parts import Attended, Buffering, LogState, Recounting, Surveying
 from wrackline.producers.contract.source_plugin import Source, SourcePlugin, load
 from wrackline.producers.contract.uncaptured import UncapturedReason, uncaptured_text
 from wrackline.producers.kafka.ownership import Ownership
@@ -350,4 +350,6 @@ def _measures(plugin: SourcePlugin, source: Source, task: int) -> TaskMeasures:
     )
     if isinstance(source, Recounting):
         measures.recounts(source.recount)
+    if isinstance(source, Buffering):
+        measures.keeps(source.open_transactions)
     return measures

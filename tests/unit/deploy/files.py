@@ -61,6 +61,8 @@ def exported() -> Mapping[str, frozenset[str]]:
             found |= dict.fromkeys(_series(metric), base | frozenset(metric.labels) | OF_PROMETHEUS)
     for alias in (
         *producers.ALIASES,
+        producers.ACTIVE,
+        producers.OLDEST,
         *producers.QUEUE_ALIASES,
         *producers.SNAPSHOT_ALIASES,
         producers.SCANNED,

@@ -8,14 +8,16 @@ import pytest
 
 from tests.fakes.place import Place
 from tests.fakes.source import FenceMark
-from wrackline.producers.contract.optional_parts import LogRecount, LogState
+from wrackline.producers.contract.optional_parts import LogRecount, LogState, OpenTransactions
 from wrackline.producers.contract.steps import Fault
 from wrackline.producers.cutting import table_fault
 from wrackline.producers.cutting.cutter import Publication, PublicationTally
 from wrackline.producers.observe.status_document import databases_document
 from wrackline.producers.observe.task_metric_names import (
+    ACTIVE,
     ALIASES,
     METRICS,
+    OLDEST,
     QUEUE_ALIASES,
     SCANNED,
     SNAPSHOT_ALIASES,
@@ -216,7 +218,7 @@ def test_the_time_until_the_slot_is_lost_follows_the_rate_of_the_log(clock: Cloc
 def test_every_declared_metric_is_served_under_its_name_and_no_other(clock: Clock) -> None:
     measures = clock.measures()
     names = [family.name for family in measures.families()]
-    aliases = (*ALIASES, *QUEUE_ALIASES, *SNAPSHOT_ALIASES, SCANNED)
+    aliases = (*ALIASES, ACTIVE, OLDEST, *QUEUE_ALIASES, *SNAPSHOT_ALIASES, SCANNED)
     assert names == [metric.name for metric in METRICS] + [alias.name for alias in aliases]
     assert len(set(names)) == len(names)
 
@@ -316,6 +318,33 @@ def test_what_a_source_counts_again_is_served_for_each_database_that_it_counts_i
         ("wrackline_recounted_ranges_total", crm, 0),
         ("wrackline_recount_age_seconds", shop, 2.5),
     ]
+
+
+def test_the_open_transactions_that_a_source_keeps_are_served_also_by_debezium_s_names() -> None:
+    databases = [SourcePartition("shop1", name) for name in ("shop", "crm", "old")]
+    measures = TaskMeasures(3, "oracle", databases, 1000, monotonic=lambda: 0.0, now_ms=lambda: 90_000)
+
+    def samples() -> dict[str, dict[str, float]]:
+        return {
+            family.name: {
+                dict(sample.labels).get("database") or sample.labels["name"]: float(sample.value)
+                for sample in family.samples
+            }
+            for family in measures.families()
+            if "open_transaction" in family.name or "Active" in family.name or "OldestScn" in family.name
+            if family.samples
+        }
+
+    assert samples() == {}, "no other source keeps transactions"
+    kept = {"shop": OpenTransactions(2, 87_500, 64), "crm": OpenTransactions(0, None, 0), "old": None}
+    measures.keeps(lambda partition: kept[partition.database])
+    assert samples() == {
+        "wrackline_open_transactions": {"shop": 2, "crm": 0},
+        "wrackline_oldest_open_transaction_age_seconds": {"shop": 2.5, "crm": 0},
+        "wrackline_open_transactions_file_bytes": {"shop": 64, "crm": 0},
+        "debezium_metrics_NumberOfActiveTransactions": {"shop": 2, "crm": 0},
+        "debezium_metrics_OldestScnAgeInMilliseconds": {"shop": 2500, "crm": 0},
+    }
 
 
 def test_what_the_databases_of_a_task_share_is_served_once_so_that_sums_are_right() -> None:
