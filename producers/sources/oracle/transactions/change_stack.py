@@ -148,6 +148,11 @@ class ChangeStack:
             self._spill.append(some)
         self.size = sum(change.size for change in self._memory)
 
+    @property
+    def file_bytes(self) -> int:
+        """Bytes in the file."""
+        return 0 if self._spill is None else self._spill.size
+
     def changes(self) -> Iterator[MinedChange]:
         """Return what is left, in order, with one segment in memory at a time."""
         if self._spill is not None:

@@ -48,10 +48,10 @@ class TransactionEnd(NamedTuple):
 class OpenTransaction:
     """What is known of a transaction so far."""
 
-    def __init__(self, key: TransactionKey, scn: int, folder: Path) -> None:
-        """Begin with its first row, whatever that is."""
+    def __init__(self, key: TransactionKey, scn: int, began_us: int, folder: Path) -> None:
+        """Begin with its first row, whatever that is: its SCN and its moment."""
         self.key = key
-        self.start = scn
+        self.start, self.began_us = scn, began_us
         self.has_start = False
         self.username = ""
         self.size = 0  # bytes in memory, about
@@ -91,6 +91,11 @@ class OpenTransaction:
         for stack in self._stacks.values():
             stack.spill()
         self.size = sum(one.size for one in self._stacks.values())
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes in files."""
+        return sum(one.file_bytes for one in self._stacks.values())
 
     def rows(self) -> Iterator[MinedRow]:
         """Return its rows in order, without those of tables in doubt: how many these are may differ."""

@@ -47,6 +47,11 @@ class SpillFile:
     def __len__(self) -> int:
         return len(self._segments)
 
+    @property
+    def size(self) -> int:
+        """Bytes of all segments."""
+        return self._end
+
     def append(self, changes: Sequence[MinedChange]) -> None:
         """Write a segment behind the others."""
         content = orjson.dumps([change.plain() for change in changes], default=tuple)

@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 from pathlib import Path
 from typing import Final
 
+from wrackline.producers.contract.optional_parts import OpenTransactions
 from wrackline.producers.sources.oracle.mining.log_files import LOG_MISSING
 from wrackline.producers.sources.oracle.mining.mined_row import (
     COMMIT,
@@ -123,6 +124,16 @@ class TransactionBuffer:
         """Bytes in memory, about."""
         return self._size
 
+    @property
+    def kept(self) -> OpenTransactions:
+        """What is kept, for people."""
+        oldest = min(self._open.values(), key=lambda one: one.start, default=None)
+        return OpenTransactions(
+            len(self._open),
+            oldest.began_us // 1000 if oldest is not None and oldest.began_us else None,
+            sum(one.file_bytes for one in self._open.values()),
+        )
+
     def know(self, threads: Iterable[int]) -> None:
         """Add threads that were enabled since, between two ranges."""
         for thread in threads:
@@ -223,7 +234,7 @@ class TransactionBuffer:
     def _transaction(self, key: TransactionKey, row: MinedRow) -> OpenTransaction:
         transaction = self._open.get(key)
         if transaction is None:
-            transaction = self._open[key] = OpenTransaction(key, row.scn, self._folder)
+            transaction = self._open[key] = OpenTransaction(key, row.scn, row.timestamp, self._folder)
             self._slots.add(key)
             if row.operation != START and row.operation not in ENDS:
                 self._find_end(transaction, row)

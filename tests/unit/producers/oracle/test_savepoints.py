@@ -35,7 +35,7 @@ def transaction(rows: Sequence[Given], folder: Path, *, spill: bool = False) -> 
 
     The rows of a statement that begin something have one RS_ID.
     """
-    one = OpenTransaction((3, "0001000200000003"), 10, folder)
+    one = OpenTransaction((3, "0001000200000003"), 10, 0, folder)
     statement = ""
     for number, (operation, rollback, row_id, *table) in enumerate(rows):
         owner = "" if operation == INTERNAL else "SHOP"
@@ -177,7 +177,7 @@ def test_which_rows_are_one_statement(name: str, tmp_path: Path) -> None:
 
 
 def test_a_statement_without_its_last_row_does_not_take_the_next_one_s_lobs(tmp_path: Path) -> None:
-    one = OpenTransaction((3, "0001000200000003"), 10, tmp_path)
+    one = OpenTransaction((3, "0001000200000003"), 10, 0, tmp_path)
     for number, rs_id in enumerate(("first", "first", "second")):
         row = mined(10, LOB_LOCATOR, rs_id=rs_id, row_id=NO_ROW_ID, redo=str(number))
         one.take(row._replace(owner="SHOP", table="ORDERS"))
@@ -292,7 +292,7 @@ def test_an_internal_row_that_takes_no_lob_back_leaves_no_doubt(rows: list[Given
 
 
 def test_an_internal_row_of_another_object_ends_no_statement(tmp_path: Path) -> None:
-    one = OpenTransaction((3, "0001000200000003"), 10, tmp_path)
+    one = OpenTransaction((3, "0001000200000003"), 10, 0, tmp_path)
     one.take(mined(10, INSERT, row_id=NO_ROW_ID, object_id=70, owner="SHOP", table="ORDERS"))
     one.take(mined(11, INTERNAL, row_id=S, object_id=71))
     one.take(mined(11, INTERNAL, row_id=NO_ROW_ID, object_id=70))
@@ -313,7 +313,7 @@ def test_two_writes_by_locators_are_two_changes(tmp_path: Path) -> None:
 
 
 def test_the_newest_change_of_any_thread_is_taken_back(tmp_path: Path) -> None:
-    one = OpenTransaction((3, "0001000200000003"), 10, tmp_path)
+    one = OpenTransaction((3, "0001000200000003"), 10, 0, tmp_path)
 
     def take(scn: int, thread: int, operation: int, row_id: str, *, undo: bool = False) -> None:
         row = mined(scn, operation, thread=thread, row_id=row_id, rollback=undo, redo=str(scn))
@@ -342,7 +342,7 @@ def test_the_newest_change_of_any_thread_is_taken_back(tmp_path: Path) -> None:
 def test_a_rollback_looks_at_every_thread(
     changes: list[tuple[int, int, str]], expected: list[int], tmp_path: Path
 ) -> None:
-    one = OpenTransaction((3, "0001000200000003"), 10, tmp_path)
+    one = OpenTransaction((3, "0001000200000003"), 10, 0, tmp_path)
     for scn, thread, row_id in changes:
         row = mined(scn, UPDATE, thread=thread, row_id=row_id, redo=str(scn))
         one.take(row._replace(owner="SHOP", table="ORDERS"))
@@ -364,7 +364,7 @@ def test_changes_come_back_from_the_file_a_segment_at_a_time(
         return found
 
     monkeypatch.setattr(SpillFile, "take_back", counted)
-    one = OpenTransaction((3, "0001000200000003"), 10, tmp_path)
+    one = OpenTransaction((3, "0001000200000003"), 10, 0, tmp_path)
     ids = [f"AAAS1AAEAAAB{number:06d}" for number in range(100)]
 
     def take(number: int, operation: int, *, undo: bool = False) -> None:
@@ -396,7 +396,7 @@ def test_changes_come_back_from_the_file_a_segment_at_a_time(
 
 def test_rows_from_a_file_are_the_rows(tmp_path: Path) -> None:
     row = mined(1 << 62, INSERT, row_id=R, owner="SHOP", table="ÄRGER €", redo="insert 'é😀' \x00", csf=False)
-    one = OpenTransaction((3, "0001000200000003"), 10, tmp_path)
+    one = OpenTransaction((3, "0001000200000003"), 10, 0, tmp_path)
     one.take(row)
     one.take(row._replace(row_id=S))
     one.spill()

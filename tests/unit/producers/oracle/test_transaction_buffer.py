@@ -221,6 +221,17 @@ def test_more_transactions_than_memory_has_room_for_are_not_written_for_each_row
     assert len(calls) < 10
 
 
+def test_what_is_kept_is_shown_with_the_moment_of_the_oldest(tmp_path: Path) -> None:
+    buffer = TransactionBuffer((1, 2), BEGIN, tmp_path, most_bytes=2_000)
+    assert buffer.kept == (0, None, 0)
+    take(buffer, [row(100, START, B, timestamp=7_000_999), row(101, START, timestamp=8_000_000)])
+    assert buffer.kept == (2, 7_000, 0)
+    take(buffer, [row(102 + number, INSERT, redo="x" * 3_000) for number in range(5)])
+    assert buffer.kept.file_bytes > 3_000
+    take(buffer, [row(107, COMMIT, B), row(108, ROLLBACK)], 110)
+    assert buffer.kept == (0, None, 0)
+
+
 def test_a_folder_that_is_full_is_said_and_nothing_is_dropped(tmp_path: Path) -> None:
     buffer = TransactionBuffer((1,), BEGIN, tmp_path / "gone", most_bytes=2_000)
     buffer.take(row(100, INSERT))
