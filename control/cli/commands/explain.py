@@ -3,12 +3,14 @@
 In: a name, or none for all.  Out: its declaration, or an error with the nearest name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
 
+from wrackline.control.console.errors.error_codes import printed_codes
 from wrackline.control.runtime.ground.installed import is_ours, others, registries
 from wrackline.schemas.errors import Definite, ErrorCode, all_codes, define
 from wrackline.schemas.language.findings import Rule, rules
@@ -18,6 +20,7 @@ from wrackline.schemas.settings.setting import NotHonoured, Setting, placeholder
 HALVES = ("wrackline.schemas", "wrackline.producers", "wrackline.consumers", "wrackline.control")
 
 
+@cache
 def import_everything() -> tuple[str, ...]:
     """Import every module of ours, so that each error code is registered; return those that can't be."""
     missing = []
@@ -51,13 +54,17 @@ class Explanation:
     hint: str
 
 
+def loaded_codes() -> Mapping[str, Explanation]:
+    """Return what the modules loaded so far declare; what is both is an error."""
+    known = {made.id: _of_rule(made) for made in rules().values()}
+    return known | {made.code: _of_error(made) for made in all_codes().values()}
+
+
 def explain_codes(code: str | None) -> Sequence[Explanation]:
-    """Return one code or id, or all of them in order; what is both is shown as the error."""
-    import_everything()
+    """Return one code or id, or all of them in order."""
     for other in others():
         other.error()  # asks whether it can be used, which loads it: its codes are known then
-    known = {made.id: _of_rule(made) for made in rules().values()}
-    known |= {made.code: _of_error(made) for made in all_codes().values()}
+    known = {name: Explanation(**printed) for name, printed in printed_codes().items()} | loaded_codes()
     if code is None:
         return [known[name] for name in sorted(known)]
     if code not in known:

@@ -18,12 +18,13 @@ from urllib.request import HTTPRedirectHandler, HTTPSHandler, ProxyHandler, Requ
 
 import orjson
 
-from wrackline.control.cli.commands.explain import import_everything
 from wrackline.control.cli.remote.connector_states import RemoteState, read_state, read_states, read_tasks
 from wrackline.control.cli.remote.worker_access import WorkerAccess
+from wrackline.control.console.errors.error_codes import printed_codes
 from wrackline.control.runtime.ground.terminal_text import escape, escape_lines
-from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, all_codes, define
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
 
+_KINDS: Final = {kind.__name__: kind for kind in (Transient, OperatorNeeded, Definite)}
 _PATIENCE: Final = 60.0  # seconds; a write in a group waits for the group's Kafka
 _MOST: Final = 64 << 20  # bytes of an answer
 
@@ -170,8 +171,7 @@ def path_of(name: str) -> str:
 
 
 def _kind(code: str, status: int) -> type[WracklineError]:
-    import_everything()
-    known = all_codes().get(code)
+    known = _KINDS.get(printed_codes().get(code, {}).get("kind", ""))
     if known is not None:
-        return known.kind
+        return known
     return Transient if status in (429, 503) else OperatorNeeded if status in (401, 403, 409) else Definite

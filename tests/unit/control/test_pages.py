@@ -1,7 +1,9 @@
 """The committed pages are what the code prints."""
 
+import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,22 +16,38 @@ from wrackline.schemas.errors import Definite, ErrorCode
 DOCS = Path(__file__).parents[3] / "docs"
 
 
+PROGRAM = """
+import io, json, runpy
+from contextlib import redirect_stdout
+
+pages = {}
+for name in ("settings", "metrics", "errors"):
+    with redirect_stdout(io.StringIO()) as out:
+        runpy.run_module(f"wrackline.control.pages.{name}_page", run_name="__main__")
+    pages[name] = out.getvalue()
+from wrackline.control.pages.errors_page import code_lines
+print(json.dumps({**pages, "codes": code_lines()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def printed() -> Mapping[str, str]:
+    """What each page's program prints, in a process of its own: tests register codes that belong on none."""
+    command = [sys.executable, "-c", PROGRAM]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    return dict(json.loads(said))
+
+
 @pytest.mark.parametrize("name", ["settings", "errors", "metrics"])
-def test_the_committed_page_is_what_the_code_prints(name: str) -> None:
-    # in a process of its own: tests register codes that belong on no page
-    command = [sys.executable, "-m", f"wrackline.control.pages.{name}_page"]
-    printed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+def test_the_committed_page_is_what_the_code_prints(printed: Mapping[str, str], name: str) -> None:
     committed = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     remedy = f"run: python -m wrackline.control.pages.{name}_page > docs/{name}.md"
-    assert committed == printed, remedy
+    assert committed == printed[name], remedy
 
 
-def test_the_console_has_what_the_code_says_of_each_error() -> None:
-    program = "from wrackline.control.pages.errors_page import code_lines; print(code_lines(), end='')"
-    command = [sys.executable, "-c", program]
-    printed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+def test_the_console_has_what_the_code_says_of_each_error(printed: Mapping[str, str]) -> None:
     committed = DOCS.parent / "control/console/errors/error_codes.jsonl"
-    assert committed.read_text(encoding="utf-8") == printed, "run: ./run pages"
+    assert committed.read_text(encoding="utf-8") == printed["codes"], "run: ./run pages"
 
 
 def test_the_life_of_a_table_is_printed_from_the_code() -> None:
