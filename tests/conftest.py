@@ -16,6 +16,7 @@ pytest_plugins = [
     "tests.fixtures.others",
     "tests.fixtures.plain_build",
     "tests.fixtures.quick_java",
+    "tests.fixtures.quick_rest",
     "tests.fixtures.servers",
     "tests.fixtures.spark",
 ]

@@ -12,9 +12,9 @@ from tests.simulation.history import Failure, run, shrunk, told
 from tests.simulation.settings import MARKS, Settings
 from tests.simulation.volume import every, these
 
-HISTORIES = [2_000, pytest.param(20_000, marks=pytest.mark.full)]
+HISTORIES = [500, pytest.param(20_000, marks=pytest.mark.full)]
 DEEP_HISTORIES = 3_000_000
-EXAMPLES = [100, pytest.param(400, marks=pytest.mark.full)]
+EXAMPLES = [25, pytest.param(400, marks=pytest.mark.full)]
 ONCE_FAILED = Path(__file__).with_name("seeds_that_failed.txt")
 
 

@@ -1,7 +1,7 @@
 """The console in a real browser: it renews itself, obeys its rules, and works by keys and without scripts."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ pytestmark = pytest.mark.skipif(
     not (shutil.which("chromium") and shutil.which("chromedriver")),
     reason="no chromium: apt-get install chromium chromium-driver",
 )
-THEMES = ["light", pytest.param("dark", marks=pytest.mark.full)]
 PAGES = [
     "/p/shop/logs",
     "/p/shop/logs?live=on",
@@ -67,6 +66,8 @@ PAGES = [
     "/p/new-one",
     "/p/shop/t/shop.public.orders",
 ]
+MAIN = ["/", "/p/shop", "/p/shop/t/shop.public.orders", "/p/billing/errors", "/p/shop/settings", "/workers"]
+TOURS = [("light", MAIN), *(pytest.param(one, PAGES, marks=pytest.mark.full) for one in ("light", "dark"))]
 Open = Callable[..., Any]
 
 
@@ -109,16 +110,16 @@ def browser() -> Iterator[Open]:
         one.quit()
 
 
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize(("theme", "pages"), TOURS, ids=["main", "light", "dark"])
 def test_no_page_breaks_its_own_rules_and_none_is_wider_than_a_small_screen(
-    browser: Open, theme: str
+    browser: Open, theme: str, pages: Sequence[str]
 ) -> None:
     driver = browser()
     with served(*crowd()) as door:
         base = f"http://127.0.0.1:{door.port}/console"
         driver.get(base + "/")
         driver.add_cookie({"name": "wrackline_theme", "value": theme, "path": "/console"})
-        for path in PAGES:
+        for path in pages:
             driver.get(base + path)
             assert driver.find_element("css selector", "h1").is_displayed()
             driver.execute_cdp_cmd(
@@ -131,8 +132,8 @@ def test_no_page_breaks_its_own_rules_and_none_is_wider_than_a_small_screen(
         assert [one["message"] for one in driver.get_log("browser")] == []
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_axe_finds_nothing_serious(browser: Open, theme: str) -> None:
+@pytest.mark.parametrize(("theme", "pages"), TOURS, ids=["main", "light", "dark"])
+def test_axe_finds_nothing_serious(browser: Open, theme: str, pages: Sequence[str]) -> None:
     faults: dict[str, list[str]] = {}
     script = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
     driver = browser()
@@ -140,7 +141,7 @@ def test_axe_finds_nothing_serious(browser: Open, theme: str) -> None:
         base = f"http://127.0.0.1:{door.port}/console"
         driver.get(base + "/")
         driver.add_cookie({"name": "wrackline_theme", "value": theme, "path": "/console"})
-        for path in PAGES:
+        for path in pages:
             driver.get(base + path)
             driver.execute_script(script)
             faults[path] = driver.execute_async_script(AXE_FAULTS)

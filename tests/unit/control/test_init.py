@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.main import get_command
 
+from tests.fixtures.tiers import alternatives
 from wrackline.control.cli import command_line
 from wrackline.control.cli.init import answers
 from wrackline.control.cli.init.init_command import prefix_of
@@ -429,7 +430,7 @@ def test_the_prefix_that_is_offered_for_a_database_is_one_that_is_taken(
     assert offered is None or check_server(offered) == offered
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", alternatives(["bash", "zsh", "fish"]))
 def test_the_shells_complete(shell: str) -> None:
     def answered(**environ: str) -> str:
         return subprocess.run(

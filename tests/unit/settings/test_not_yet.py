@@ -2,6 +2,8 @@
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -127,13 +129,14 @@ def names_read(sources: Iterable[str]) -> set[str]:
     return found
 
 
-def sources() -> list[str]:
-    """The code that declares no settings."""
+@cache
+def names_read_in_code() -> frozenset[str]:
+    """Every such name in the code that declares no settings."""
     files = (file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
-    return [file.read_text() for file in files if file.stem not in DECLARING]
+    return frozenset(names_read(file.read_text() for file in files if file.stem not in DECLARING))
 
 
-def obeyed(setting: Setting, texts: set[str]) -> bool:
+def obeyed(setting: Setting, texts: AbstractSet[str]) -> bool:
     forms = {setting.name, *(text for text, names in COMPOSED.items() if setting.name in names)}
     handed_on = {name for names in HANDED_ON.values() for name in names}
     return bool(forms & (texts | handed_on | ONE_ANSWER)) or setting.name.startswith(WHOLE)
@@ -144,7 +147,7 @@ def values_of(given: Mapping[str, str]) -> Values:
 
 
 def test_every_setting_is_obeyed_or_named_as_not_obeyed_yet() -> None:
-    texts = names_read(sources())
+    texts = names_read_in_code()
     declared = [*((one.settings.values(), one.not_yet) for one in registries().values())]
     for settings, not_yet in (*declared, (GROUP.settings, GROUP.not_yet)):
         named = {entry.name for entry in not_yet}
@@ -153,7 +156,7 @@ def test_every_setting_is_obeyed_or_named_as_not_obeyed_yet() -> None:
 
 
 def test_a_setting_that_is_passed_on_is_in_that_file_and_read_nowhere_else() -> None:
-    texts = names_read(sources())
+    texts = names_read_in_code()
     for path, names in HANDED_ON.items():
         nodes = ast.walk(ast.parse((ROOT / path).read_text()))
         written = {text_of(node) for node in nodes if isinstance(node, ast.expr)}

@@ -3,13 +3,11 @@
 import pytest
 
 GATE = {
-    "test_a_batch_twice_is_a_batch_once",
     "test_applied_offsets_are_those_of_the_commits",
     "test_a_batch_is_refused_where_another_consumer_went_further",
     "test_a_crash_leaves_all_of_a_batch_or_nothing",
     "test_a_renamed_column_keeps_its_values",
     "test_a_dropped_table_goes_with_all_that_is_its_own",
-    "test_a_table_that_is_set_aside_keeps_its_rows_under_another_name",
 }
 
 

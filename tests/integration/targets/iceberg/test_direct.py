@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from tests.fakes.direct_changes import direct_changes
+from tests.fixtures.tiers import alternatives
 from tests.integration.targets.iceberg.world import IcebergWorld
 from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.targets.iceberg.direct import java_table
@@ -66,6 +67,19 @@ def world(spark: SparkSession, namespace: str) -> DirectWorld:
     return DirectWorld(spark, namespace)
 
 
+class TestShortly:
+    """The promises in which the direct merge and its commit have the largest part."""
+
+    test_twice = MergePromises.test_a_batch_twice_is_a_batch_once
+    test_older = MergePromises.test_an_older_change_never_wins
+    test_delete = MergePromises.test_a_delete_keeps_its_seq
+    test_partial = MergePromises.test_a_partial_update_keeps_what_is_stored
+    test_truncate = MergePromises.test_a_truncate_is_a_floor
+    test_applied = CommitPromises.test_applied_offsets_are_those_of_the_commits
+    test_crash = CommitPromises.test_a_crash_leaves_all_of_a_batch_or_nothing
+
+
+@pytest.mark.full  # MERGE's run of them is in the gate
 class TestMerge(MergePromises, CommitPromises):
     """What the direct merge and its commit decide, and what is left to MERGE beside them."""
 
@@ -109,7 +123,7 @@ def test_a_value_that_is_not_sent_is_found_where_it_is_stored(world: DirectWorld
     assert seen == {A: ("x4", "big a"), ("c", 3): ("whole", "big c")}
 
 
-@pytest.mark.parametrize("merged_at", ["2", "100"])
+@pytest.mark.parametrize("merged_at", alternatives(["2", "100"]))
 def test_a_row_keeps_the_identity_that_iceberg_gives_it(world: DirectWorld, merged_at: str) -> None:
     def identities() -> dict[str, int]:
         rows = world.spark.newSession().sql(f"SELECT shop, _row_id FROM {world.name(TABLE.id)}").collect()
@@ -130,7 +144,16 @@ def test_a_row_keeps_the_identity_that_iceberg_gives_it(world: DirectWorld, merg
     assert len(set(after.values())) == 4
 
 
-@pytest.mark.parametrize("key", ["'", "\\", "${spark.app.name}", "`x`", "\n", "日本", "a' OR '1'='1"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "a' OR '1'='1\\`x`${spark.app.name}\n日本",
+        *(
+            pytest.param(one, marks=pytest.mark.full)
+            for one in ("'", "\\", "${spark.app.name}", "`x`", "\n", "日本", "a' OR '1'='1")
+        ),
+    ],
+)
 def test_a_key_is_found_whatever_is_in_it(world: DirectWorld, key: str) -> None:
     write(world, 2, change("c", (key, 1), 1, "x"), change("c", B, 2, "y"))
     assert write(world, 3, change("u", (key, 1), 3, "z"))
@@ -265,8 +288,8 @@ def test_a_table_that_was_upgraded_is_left_to_merge_once(spark: SparkSession, na
     "statement",
     [
         "ADD COLUMN users_own string",
-        "SET TBLPROPERTIES ('write.format.default' = 'orc')",
-        "ALTER COLUMN number TYPE bigint",
+        pytest.param("SET TBLPROPERTIES ('write.format.default' = 'orc')", marks=pytest.mark.full),
+        pytest.param("ALTER COLUMN number TYPE bigint", marks=pytest.mark.full),
     ],
 )
 def test_a_table_that_is_not_as_it_was_made_is_left_to_merge(world: DirectWorld, statement: str) -> None:
