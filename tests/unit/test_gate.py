@@ -17,7 +17,7 @@ import pytest
 
 from tests.chaos.checks import CHECKS
 from tests.chaos.marks import NOT_OF_ROWS
-from tests.fixtures.tiers import _other_alternatives
+from tests.fixtures.tiers import SESSIONS, _other_alternatives, _unit
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
@@ -195,3 +195,15 @@ def test_one_alternative_runs_for_each_value_of_the_other_parameters() -> None:
     cases: Any = [_Case(of, beside, number) for number, (of, beside) in enumerate(both)]
     left = set(cases) - set(_other_alternatives(cases))
     assert sorted(one.callspec.params["beside"] for one in left) == ["p", "q"]
+
+
+def test_each_file_of_the_gate_that_needs_spark_shares_one_of_two_sessions() -> None:
+    """A third worker would start a third Java."""
+    needs = [
+        str(path.relative_to(ROOT))
+        for path in TESTS.rglob("test_*.py")
+        if re.search(r"\bspark: SparkSession[,)]", path.read_text()) and gate_tests(path)
+    ]
+    assert len(needs) > 20
+    assert [file for file in needs if _unit(file) == file] == []
+    assert {_unit(file) for file in needs} == set(SESSIONS)

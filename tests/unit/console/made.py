@@ -18,7 +18,7 @@ from wrackline.control.console.errors.errors_past import Counts
 from wrackline.control.console.page_frame import PageFrame
 from wrackline.control.console.routing import console_routes
 from wrackline.control.plane.draft_service import DraftService
-from wrackline.control.runtime.board.board_summary import PipelineHistory, summarise
+from wrackline.control.runtime.board.board_summary import PipelineHistory, PipelineSummary, summarise
 from wrackline.control.runtime.events.event_looks import EventLook, EventQuestion
 from wrackline.control.runtime.events.shape_looks import ShapeLook
 from wrackline.control.runtime.ground.installed import Installed
@@ -284,7 +284,11 @@ def busy(tables: int = 24, *, lost_in_s: int | None = None) -> BoardView:
         source.tables["shop.public.items_003"] = source_table(
             "shop.public.items_003", state="queued", requests=["initial"],
         )  # fmt: skip
-    return BoardView(Followed(1, "postgres", "iceberg"), both(source, target), history(source, target))
+    return BoardView(
+        Followed(1, "postgres", "iceberg"),
+        both(source, target),
+        history(source, target, f"busy {tables} {lost_in_s}"),
+    )
 
 
 def broken() -> BoardView:
@@ -302,7 +306,7 @@ def broken() -> BoardView:
     )
     stopped = {**reason, "code": "target.other_mode", "sentence": "the table is kept in another mode"}
     target.tables["billing.public.invoices"] = target_table(standing="stopped", error=stopped)
-    return BoardView(Followed(1, "mysql", "delta"), both(source, target), history(source, target))
+    return BoardView(Followed(1, "mysql", "delta"), both(source, target), history(source, target, "broken"))
 
 
 def hostile() -> BoardView:
@@ -326,9 +330,26 @@ def both(source: HalfBoard, target: HalfBoard) -> Mapping[Half, HalfBoard]:
     return {Half.SOURCE: source, Half.TARGET: target}
 
 
-def history(source: HalfBoard, target: HalfBoard, steps: int = 400) -> PipelineHistory:
-    """Return what such a pipeline looked like before: a day's wave, with a pause."""
-    made, now, events = PipelineHistory(), now_ms(), 0
+_PASTS: dict[str, tuple[int, list[PipelineSummary]]] = {}  # by what has it: when it was made
+
+
+def history(source: HalfBoard, target: HalfBoard, of: str) -> PipelineHistory:
+    """Return what such a pipeline looked like before; the same wave is made once and moved to now."""
+    now = now_ms()
+    if of not in _PASTS:
+        _PASTS[of] = now, list(_wave(source, target, now))
+    then, past = _PASTS[of]
+    made = PipelineHistory()
+    for one in past:
+        made.add(replace(one, at_ms=one.at_ms + now - then))
+    last = made.samples()[-1]
+    made.add(replace(summarise(both(source, target), now), published=last.published, merged=last.merged))
+    return made
+
+
+def _wave(source: HalfBoard, target: HalfBoard, now: int, steps: int = 400) -> Iterator[PipelineSummary]:
+    """A day's wave, with a pause."""
+    events = 0
     for step in range(steps):
         rate = 0 if 200 < step < 215 else 1_500 + 900 * math.sin(step / 30) + step % 7 * 60
         events += int(rate * _STEP_MS / 1000)
@@ -346,10 +367,7 @@ def history(source: HalfBoard, target: HalfBoard, steps: int = 400) -> PipelineH
         shown: dict[str, Document] = {
             name: {**table, "merged_ms": at, "at_ms": at} for name, table in tables.items()
         }
-        made.add(summarise(both(past, HalfBoard(target.report, target.heard_ms, shown)), at))
-    last = made.samples()[-1]
-    made.add(replace(summarise(both(source, target), now), published=last.published, merged=last.merged))
-    return made
+        yield summarise(both(past, HalfBoard(target.report, target.heard_ms, shown)), at)
 
 
 def requests() -> Sequence[Receipt]:
