@@ -64,7 +64,8 @@ def explain_codes(code: str | None) -> Sequence[Explanation]:
     """Return one code or id, or all of them in order."""
     for other in others():
         other.error()  # asks whether it can be used, which loads it: its codes are known then
-    known = {name: Explanation(**printed) for name, printed in printed_codes().items()} | loaded_codes()
+    known = {name: Explanation(**printed) for name, printed in printed_codes().items()}
+    known.update(loaded_codes())
     if code is None:
         return [known[name] for name in sorted(known)]
     if code not in known:
