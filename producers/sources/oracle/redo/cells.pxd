@@ -19,10 +19,12 @@ cdef class RedoCells:
     cdef Py_ssize_t _column(self, Py_ssize_t at) except -9
     cdef Py_ssize_t _value(self, Py_ssize_t at, Py_ssize_t place) except -9
     cdef Py_ssize_t _function(self, Py_ssize_t at, Py_ssize_t place) except -9
+    cdef Py_ssize_t _json(self, Py_ssize_t at, Py_ssize_t place) except -9
     cdef Py_ssize_t _temporal(self, Py_ssize_t at, Py_ssize_t place) except -9
     cdef Py_ssize_t _date(self, Py_ssize_t at, Py_ssize_t place) except -9
     cdef Py_ssize_t _argument(self, Py_ssize_t at, Py_ssize_t place, int kind) except -9
     cdef Py_ssize_t _xml(self, Py_ssize_t at, Py_ssize_t place) except -9
+    cdef Py_ssize_t _variable(self, Py_ssize_t at) except -9
     cdef Py_ssize_t _string(self, Py_ssize_t at) except -9
     cdef Py_ssize_t _chain(self, Py_ssize_t first, Py_ssize_t at, Py_ssize_t place) except -9
     cdef Py_ssize_t _number(self, Py_ssize_t at, Py_ssize_t place) except -9

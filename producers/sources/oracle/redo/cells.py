@@ -140,6 +140,11 @@ class RedoCells:
             return self._settle(end, place, _NOTHING, at, 0)
         if first == 0x2D or first == 0x2B or first == 0x2E or (0x30 <= first <= 0x39):
             return self._number(at, place)
+        if first == 0x2F:  # /
+            return self._json(self._word(at, b"/* JSON */ \0"), place)
+        if first == 0x3A:  # a colon
+            end = self._variable(at + 1)
+            return self._settle(end, place, _BOUND, at, 0)
         return self._function(at, place)
 
     @cython.cfunc
@@ -170,6 +175,15 @@ class RedoCells:
                 return self._xml(end, place)
         self._refuse("no value that is known", at)
         return end
+
+    @cython.cfunc
+    @cython.exceptval(-9, check=False)
+    def _json(self, at: cython.Py_ssize_t, place: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Find a document; its bytes have a form of Oracle's, so they are no value that is known."""
+        end: cython.Py_ssize_t
+        if (end := past(self.data, at, b"EMPTY_BLOB()\0")) < 0:
+            end = self._argument(self._word(at, b"HEXTORAW(\0"), place, _RAW)
+        return self._settle(end, place, _UNSUPPORTED, at, 0)
 
     @cython.cfunc
     @cython.exceptval(-9, check=False)
@@ -218,6 +232,19 @@ class RedoCells:
             at = self._word(at, b":1)\0")
             return self._settle(at, place, _BOUND, at, 0)
         return self._argument(at, place, _XML)
+
+    @cython.cfunc
+    @cython.exceptval(-9, check=False)
+    def _variable(self, at: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Find the name of a variable."""
+        start: cython.Py_ssize_t = at
+        letter: cython.int = self.data[at]
+        while 0x30 <= letter <= 0x39 or 0x41 <= letter <= 0x5A or 0x61 <= letter <= 0x7A or letter == 0x5F:
+            at += 1
+            letter = self.data[at]
+        if at == start:
+            self._refuse("a variable has no name", at)
+        return at
 
     @cython.cfunc
     @cython.exceptval(-9, check=False)

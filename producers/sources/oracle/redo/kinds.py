@@ -30,7 +30,7 @@ class RedoKind(IntEnum):
     EMPTY_CLOB = 12
     EMPTY_BLOB = 13
     XML = 14
-    BOUND = 15  # XMLType(:1): the document is in other rows
+    BOUND = 15  # :1, :NAME, or selected: the value is in other rows
     UNSUPPORTED = 16  # LogMiner cannot show it
 
 

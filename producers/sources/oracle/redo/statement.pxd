@@ -14,7 +14,10 @@ cdef class RedoStatement(RedoCells):
     cdef Py_ssize_t _insert(self) except -9
     cdef Py_ssize_t _update(self) except -9
     cdef Py_ssize_t _delete(self) except -9
+    cdef Py_ssize_t _block(self, bytes text) except -9
+    cdef Py_ssize_t _select(self, Py_ssize_t at) except -9
     cdef Py_ssize_t _where(self, Py_ssize_t at) except -9
+    cdef Py_ssize_t _apart(self, Py_ssize_t at) noexcept
     cdef Py_ssize_t _condition(self, Py_ssize_t at) except -9
     cdef Py_ssize_t _row_id(self, Py_ssize_t at) except -9
     cdef Py_ssize_t _ended(self, Py_ssize_t at) except -9

@@ -4,6 +4,12 @@
     update "S"."T" a set a."B" = HEXTORAW('0e') where a."A" = '1' and a."B" IS NULL and a.ROWID = 'AAA...';
     delete from "UNKNOWN"."OBJ# 74858" where "COL 1" = HEXTORAW('c102');
 
+What begins a large value names its row and its column.  It is an update to a value that is not there:
+
+    DECLARE ... BEGIN select "C" into loc_c from "S"."T" where "A" = '1' for update;
+    XML DOC BEGIN:  select "C" from "S"."T" where "A" = '1'
+    DECLARE ... BEGIN ... Stmt := 'update "S"."T" a set a."C" = :C where a."A" = ''1'';';
+
 In: a whole statement's bytes, in UTF-8.  Out: the operation, the names, and the cells (`cells` says what one
 is, `values` reads its text).  Those of VALUES and SET come first, then those of WHERE.  The next statement
 uses the same memory.
@@ -27,8 +33,10 @@ _INSERT = cython.declare(cython.int, 1)
 _DELETE = cython.declare(cython.int, 2)
 _UPDATE = cython.declare(cython.int, 3)
 _NOTHING = cython.declare(cython.int, 0)
+_BOUND = cython.declare(cython.int, 15)
 
 _NUMBERS = cython.declare(cython.int, 5)  # of a cell
+_STATEMENT = b" Stmt := '"
 _MOST = cython.declare(cython.Py_ssize_t, (1 << 31) - 1)  # a place has 31 bits
 
 
@@ -69,6 +77,11 @@ class RedoStatement(RedoCells):
             elif first == 0x64:  # d
                 self._ended(self._delete())
                 operation = _DELETE
+            elif first == 0x58:  # X
+                self._ended(self._select(self._word(0, b"XML DOC BEGIN:\0")))
+                operation = _UPDATE
+            elif first == 0x44:  # D
+                operation = self._block(text)
             else:
                 self._refuse("no insert, update or delete", 0)
         except UnknownRedoError:
@@ -146,7 +159,7 @@ class RedoStatement(RedoCells):
     def _update(self) -> cython.Py_ssize_t:
         place: cython.Py_ssize_t
         at: cython.Py_ssize_t = self._alias(self._table(self._word(0, b"update\0")))
-        at = self._word(at, b"set \0")
+        at = self._word(self._apart(at), b"set \0")
         while True:
             place = _NUMBERS * self.count
             at = blanks(self.data, self._column(self._prefix(blanks(self.data, at))))
@@ -165,13 +178,66 @@ class RedoStatement(RedoCells):
 
     @cython.cfunc
     @cython.exceptval(-9, check=False)
+    def _block(self, text: bytes) -> cython.Py_ssize_t:
+        """Read a block of PL/SQL, which selects a locator or has an update as a text."""
+        end: cython.Py_ssize_t
+        begin: cython.Py_ssize_t = text.find(b"BEGIN", self._word(0, b"DECLARE\0"))
+        if begin < 0:
+            self._refuse("a block does not begin", 0)
+        begin = blanks(self.data, begin + 5)
+        if past(self.data, begin, b"select \0") < 0:
+            return self.parse(self._inner(text, begin))
+        end = self._word(blanks(self.data, self._select(begin)), b"for update\0")
+        end = blanks(self.data, end)
+        if self.data[end] == 0x3B:
+            end = blanks(self.data, end + 1)
+        begin = past(self.data, end, b"END;\0")
+        self._ended(end if begin < 0 else begin)
+        return _UPDATE
+
+    def _inner(self, text: bytes, begin: int) -> bytes:
+        """Return the update that a block has as a text."""
+        start = text.find(_STATEMENT, begin)
+        block = text.rstrip()
+        if start < 0 or not block.endswith(b"';") or not text.startswith(b"update ", start + len(_STATEMENT)):
+            self._refuse("no block that is known", begin)
+        return block[start + len(_STATEMENT) : len(block) - 2].replace(b"''", b"'")
+
+    @cython.cfunc
+    @cython.exceptval(-9, check=False)
+    def _select(self, at: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Read which column of which row is selected."""
+        letter: cython.uchar = 0
+        at = self._word(blanks(self.data, at), b"select \0")
+        if self.data[at] != 0x22:
+            letter = self.data[at]
+            at = self._word(at + 1, b".\0")
+        at = self._column(at)
+        at = blanks(self.data, self._settle(at, 0, _BOUND, at, 0))
+        if past(self.data, at, b"into \0") >= 0:
+            at = blanks(self.data, self._variable(at + 5))
+        at = self._alias(self._table(self._word(at, b"from\0")))
+        if letter and letter != self.alias:
+            self._refuse("another alias before a column", at)
+        self.changed = self.count
+        return self._where(at)
+
+    @cython.cfunc
+    @cython.exceptval(-9, check=False)
     def _where(self, at: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """Read the conditions, if there are any."""
-        next_: cython.Py_ssize_t = past(self.data, blanks(self.data, at), b"where \0")
+        next_: cython.Py_ssize_t = past(self.data, self._apart(at), b"where \0")
         while next_ >= 0:
             at = self._condition(self._prefix(blanks(self.data, next_)))
-            next_ = past(self.data, blanks(self.data, at), b"and \0")
+            next_ = past(self.data, self._apart(at), b"and \0")
         return at
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def _apart(self, at: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Return where the next word begins: behind blanks. Without a blank none does, so it is the end."""
+        at = blanks(self.data, at)
+        return at if blanks(self.data, at - 1) == at else self.end
 
     @cython.cfunc
     @cython.exceptval(-9, check=False)
