@@ -60,7 +60,7 @@ class DriverConnection(Protocol):
         ...
 
 
-class Driver(Protocol):
+class OracleDriver(Protocol):
     """The module."""
 
     @property
@@ -71,3 +71,6 @@ class Driver(Protocol):
     def connect(self, **parameters: Any) -> DriverConnection:  # noqa: ANN401 - many kinds of parameters
         """Log in."""
         ...
+
+
+Driver: TypeAlias = OracleDriver

@@ -15,6 +15,7 @@ from wrackline.producers.sources.oracle.connect.server_errors import explain
 NO_BINDS: Final[Binds] = MappingProxyType({})
 AT_ONCE: Final = 1_000  # rows of one round trip
 
+_PARTING_MS: Final = 5_000  # that the log-off may take
 _MOMENT: Final = "SYYYY-MM-DD HH24:MI:SS"
 FORMATS: Final = (
     "ALTER SESSION SET"
@@ -34,6 +35,7 @@ class OracleSession:
     def __init__(self, driver: Driver, connection: DriverConnection) -> None:
         """Take a connection that is logged in."""
         self._driver, self._connection = driver, connection
+        self._calling = False
         self.closed = False
         try:
             self.execute(FORMATS, "take a session's formats")
@@ -53,7 +55,8 @@ class OracleSession:
                 cursor.execute(sql, binds)
                 return cursor.rowcount
             finally:
-                cursor.close()
+                with suppress(self._driver.Error):
+                    cursor.close()
 
     def stream(
         self, sql: str, doing: str, binds: Binds = NO_BINDS, *, at_once: int = AT_ONCE
@@ -86,20 +89,28 @@ class OracleSession:
             self._connection.rollback()
 
     def cancel(self) -> None:
-        """End the call that is under way, with an error there; any thread may ask."""
-        with suppress(self._driver.Error):
-            self._connection.cancel()
+        """End the call that is under way, with an error there; any thread may ask.
+
+        Without one nothing is sent: the driver would wait for an answer to it within its next call.
+        """
+        if self._calling:
+            with suppress(self._driver.Error, OSError):
+                self._connection.cancel()
 
     def close(self) -> None:
         """End it; twice is harmless."""
         if not self.closed:
             self.closed = True
-            with suppress(self._driver.Error):
+            with suppress(self._driver.Error, OSError):
+                self._connection.call_timeout = _PARTING_MS
                 self._connection.close()
 
     @contextmanager
     def _explained(self, doing: str) -> Iterator[None]:
+        self._calling = True
         try:
             yield
-        except self._driver.Error as error:
+        except (self._driver.Error, OSError) as error:  # not each error of the network is made the driver's
             raise explain(error, doing) from None
+        finally:
+            self._calling = False
