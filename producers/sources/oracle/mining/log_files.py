@@ -86,13 +86,13 @@ def cover(
     return LogCover(max(upto, after), made)
 
 
-def same_files(one: Sequence[LogFile], other: Sequence[LogFile]) -> bool:
-    """Whether two lists of one range name the same logs in the same files.
+def still_holds(used: Iterable[LogFile], listed: Iterable[LogFile]) -> bool:
+    """Whether the online files of a range are still the logs that they were when they were listed first.
 
-    They are listed before the files are added, and again after the start.  In between an online file may
-    have been given to another log, and what was added is then not what was meant.
+    An archived file never becomes another log.
     """
-    return [_identity(file) for file in one] == [_identity(file) for file in other]
+    now = {_identity(file) for file in listed if not file.archived}
+    return all(file.archived or _identity(file) in now for file in used)
 
 
 def _identity(file: LogFile) -> tuple[str, int, int, int]:

@@ -33,6 +33,7 @@ ENDS: Final = frozenset({COMMIT, ROLLBACK})
 HEADS: Final = frozenset({INSERT, UPDATE})  # what begins a statement with LOBs that also changes scalars
 ROW_OPERATIONS: Final = frozenset({INSERT, UPDATE, DELETE})
 
+ROW_BYTES: Final = 700  # of a row in memory, without its statement
 NO_SEQUENCE: Final = "FFFFFFFF"  # the end of an XID that was mined without its start
 _XID_DIGITS: Final = 16
 _NO_ROW: Final = "A" * 12  # file, block and row of a ROW_ID that names no row

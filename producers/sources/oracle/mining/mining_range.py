@@ -55,7 +55,7 @@ def next_range(after: int, step: int, found: LogCover, safe: int | None) -> Mini
     return MiningRange(after, upto, found.of(after, upto)) if upto > after else None
 
 
-def next_step(step: int, mined: int, seconds: float) -> int:
+def next_step(step: int, mined: int, seconds: float, least: int = LEAST_STEP, most: int = MOST_STEP) -> int:
     """Return the size of the next step, after one of `mined` SCNs that took so long.
 
     It grows only if the whole step was mined: at the end of the log a short time says nothing.
@@ -63,4 +63,4 @@ def next_step(step: int, mined: int, seconds: float) -> int:
     factor = min(max(TARGET_S / max(seconds, 0.001), 1 / _MOST_CHANGE), _MOST_CHANGE)
     if factor > 1 and mined < step:
         return step
-    return min(max(int(step * factor), LEAST_STEP), MOST_STEP)
+    return min(max(int(step * factor), least), most)

@@ -4,13 +4,15 @@
      |  T1 begins ... T2 begins ... T3 ends | ... T2 ends: row row | row row ... T1 ends
 
 Transactions are in the order of their commits: by SCN, thread and RBA of the commit's record.  Those up to
-`done` are out, and of the cut one the first `rows`.  Mining begins at `from`, where the oldest of the others
-began; so all that the others did is mined again, and what is out is dropped by its place.  `seen` is how far
-was mined: up to there, a row of a transaction that began before `from` is of one that is out or rolled back.
+`done` are out, and of the cut one the first `rows`, up to the row at `last`: a count alone would count other
+rows where tables were renamed, dropped or left out since.  Mining begins at `from`, where the oldest of the
+others began; so all that the others did is mined again, and what is out is dropped by its place.  `seen` is
+how far was mined: up to there, a row of a transaction that began before `from` is of one that is out or
+rolled back.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -57,12 +59,25 @@ def last_at(scn: int) -> CommitPlace:
     return CommitPlace(scn, *_HIGHEST)
 
 
+class RedoRowPlace(NamedTuple):
+    """A row of a transaction: the record with which its change begins, and its number among that record's."""
+
+    scn: int
+    thread: int
+    rba: Rba
+    number: int  # from 1 on
+
+
+FIRST_ROW: Final = RedoRowPlace(0, 0, (0, 0, 0), 0)  # before every row
+
+
 class CutTransaction(NamedTuple):
     """The transaction of which only the first rows are out."""
 
     container: int
     xid: str
     commit: CommitPlace
+    last: RedoRowPlace  # the last row that is out
 
 
 class MinedWindow(NamedTuple):
@@ -132,9 +147,9 @@ class OraclePosition:
             "open": self.open,
         }
         if self.cut is not None:
-            container, xid, commit = self.cut
+            container, xid, commit, last = self.cut
             cut: dict[str, Json] = {"container": container, "xid": xid, "rows": self.rows}
-            made["cut"] = {**cut, "commit": _numbers(commit)}
+            made["cut"] = {**cut, "last": [*_numbers(last), last.number], "commit": _numbers(commit)}
         return made
 
 
@@ -163,7 +178,7 @@ def position_of(saved: Saved) -> OraclePosition:
         raise POSITION_UNREADABLE(reason=exc) from None
 
 
-def _numbers(place: CommitPlace) -> list[int]:
+def _numbers(place: CommitPlace | RedoRowPlace) -> list[int]:
     return [place.scn, place.thread, *place.rba]
 
 
@@ -182,15 +197,20 @@ def _cut(saved: Json) -> tuple[CutTransaction, int]:
     rows = _number(saved, "rows")
     if not 1 <= rows <= ORDINAL_MAX:
         raise ValueError("rows is not a count of changes")
-    return CutTransaction(_number(saved, "container"), xid, _place(saved, "commit")), rows
+    *place, number = _list(saved, "last", len(_WIDTHS) + 1)
+    last = RedoRowPlace(*_record(place, "last"), number)
+    return CutTransaction(_number(saved, "container"), xid, _place(saved, "commit"), last), rows
 
 
 def _place(saved: Mapping[str, Json], name: str) -> CommitPlace:
-    numbers = _list(saved, name, len(_WIDTHS))
+    return CommitPlace(*_record(_list(saved, name, len(_WIDTHS)), name))
+
+
+def _record(numbers: Sequence[int], name: str) -> tuple[int, int, Rba]:
     if any(number >= 1 << 8 * width for number, width in zip(numbers, _WIDTHS, strict=True)):
-        raise ValueError(f"{name} is not the place of a commit")
+        raise ValueError(f"{name} is not the place of a record")
     scn, thread, sequence, block, byte = numbers
-    return CommitPlace(scn, thread, (sequence, block, byte))
+    return scn, thread, (sequence, block, byte)
 
 
 def _list(saved: Mapping[str, Json], name: str, size: int) -> list[int]:
