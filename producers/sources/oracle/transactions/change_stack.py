@@ -17,12 +17,13 @@ from wrackline.producers.sources.oracle.mining.mined_row import (
     LOB_BEGINS,
     LOB_LOCATOR,
     LOB_PARTS,
+    ROW_BYTES,
     UPDATE,
     MinedRow,
     TableKey,
     names_a_row,
 )
-from wrackline.producers.sources.oracle.transactions.mined_change import ROW_BYTES, MinedChange
+from wrackline.producers.sources.oracle.transactions.mined_change import MinedChange
 from wrackline.producers.sources.oracle.transactions.spill_file import SEGMENT_BYTES, SpillFile
 
 

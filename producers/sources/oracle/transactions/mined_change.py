@@ -17,13 +17,12 @@ from wrackline.producers.sources.oracle.mining.mined_row import (
     INSERT,
     LOB_BEGINS,
     LOB_LOCATOR,
+    ROW_BYTES,
     UPDATE,
     XML_BEGIN,
     MinedRow,
     TableKey,
 )
-
-ROW_BYTES: Final = 700  # of a mined row in memory, without its statement
 
 _INVERSE: Final = {DELETE: {INSERT}, INSERT: {DELETE}, UPDATE: {UPDATE, LOB_LOCATOR}}
 
@@ -71,7 +70,7 @@ class MinedChange:
         self.parts[operation] = count - 1
         if operation in LOB_BEGINS:
             at = max(at for at, row in enumerate(self.rows) if row.operation == operation)
-            if len(self.rows) > 1 or at:
+            if len(self.rows) > 1:
                 del self.rows[at]
         return True
 

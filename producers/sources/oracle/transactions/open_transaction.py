@@ -23,7 +23,7 @@ from wrackline.producers.sources.oracle.mining.mined_row import (
     TableKey,
     names_a_row,
 )
-from wrackline.producers.sources.oracle.position import CommitPlace
+from wrackline.producers.sources.oracle.mining.position import CommitPlace, RedoRowPlace
 from wrackline.producers.sources.oracle.transactions.change_stack import ChangeStack, StackPlace
 from wrackline.producers.sources.oracle.transactions.mined_change import MinedChange
 from wrackline.producers.sources.oracle.transactions.slot_index import TransactionKey
@@ -97,12 +97,18 @@ class OpenTransaction:
         """Bytes in files."""
         return sum(one.file_bytes for one in self._stacks.values())
 
-    def rows(self) -> Iterator[MinedRow]:
-        """Return its rows in order, without those of tables in doubt: how many these are may differ."""
+    def rows(self) -> Iterator[tuple[RedoRowPlace, MinedRow]]:
+        """Return its rows in order, each with its place, without those of tables in doubt."""
         stacks = [stack.changes() for stack in self._stacks.values()]
+        record: tuple[int, int, Rba] | None = None
+        number = 0
         for change in stacks[0] if len(stacks) == 1 else merge(*stacks, key=_order):
-            if change.table not in self.doubts:
-                yield from change.named_rows()
+            if (order := _order(change)) != record:
+                record, number = order, 0
+            for row in change.named_rows():
+                number += 1
+                if change.table not in self.doubts:
+                    yield RedoRowPlace(*order, number), row
 
     @property
     def is_empty(self) -> bool:

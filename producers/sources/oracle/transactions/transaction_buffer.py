@@ -19,17 +19,19 @@ from wrackline.producers.sources.oracle.mining.mined_row import (
     COMMIT,
     ENDS,
     MISSING,
+    ROW_BYTES,
     START,
     MinedRow,
     TableKey,
 )
-from wrackline.producers.sources.oracle.position import (
+from wrackline.producers.sources.oracle.mining.position import (
+    FIRST_ROW,
     CommitPlace,
     CutTransaction,
     MinedWindow,
     OraclePosition,
+    RedoRowPlace,
 )
-from wrackline.producers.sources.oracle.transactions.mined_change import ROW_BYTES
 from wrackline.producers.sources.oracle.transactions.open_transaction import (
     OpenTransaction,
     TransactionEnd,
@@ -51,15 +53,17 @@ PIECE_BYTES: Final = 1 << 20
 class CommittedTransaction:
     """A transaction that is handed out."""
 
-    def __init__(self, transaction: OpenTransaction, end: TransactionEnd, skip: int) -> None:
-        """Take a transaction with its end; its first `skip` rows are out already."""
+    def __init__(
+        self, transaction: OpenTransaction, end: TransactionEnd, skip: int = 0, last: RedoRowPlace = FIRST_ROW
+    ) -> None:
+        """Take a transaction with its end; `skip` rows are out already, the last of them at `last`."""
         self.container, self.xid = transaction.key
         self.place = end.place
         self.committed = end.timestamp
         self.username = transaction.username
         self.has_start = transaction.has_start
         self.doubts = transaction.doubts
-        self.skip = skip
+        self.skip, self._last = skip, last
         self._transaction = transaction
 
     @property
@@ -67,19 +71,22 @@ class CommittedTransaction:
         """Its name in the buffer."""
         return self.container, self.xid
 
-    @property
-    def cut(self) -> CutTransaction:
-        """Its name in a position inside of it."""
-        return CutTransaction(self.container, self.xid, self.place)
+    def cut(self, last: RedoRowPlace) -> CutTransaction:
+        """Return its name in a position behind one of its rows."""
+        return CutTransaction(self.container, self.xid, self.place, last)
 
-    def pieces(self, most_bytes: int = PIECE_BYTES) -> Iterator[list[MinedRow]]:
+    def passed(self) -> Iterator[MinedRow]:
+        """Return the rows that are out already."""
+        return (row for place, row in self._transaction.rows() if place <= self._last)
+
+    def pieces(self, most_bytes: int = PIECE_BYTES) -> Iterator[list[tuple[RedoRowPlace, MinedRow]]]:
         """Return the rows that are not out yet, in order; a piece ends with the row that fills it."""
-        piece: list[MinedRow] = []
+        piece: list[tuple[RedoRowPlace, MinedRow]] = []
         size = 0
-        for number, row in enumerate(self._transaction.rows()):
-            if number < self.skip:
+        for place, row in self._transaction.rows():
+            if place <= self._last:
                 continue
-            piece.append(row)
+            piece.append((place, row))
             size += ROW_BYTES + len(row.redo)
             if size >= most_bytes:
                 yield piece
@@ -125,7 +132,7 @@ class TransactionBuffer:
         return self._size
 
     @property
-    def kept(self) -> OpenTransactions:
+    def backlog(self) -> OpenTransactions:
         """What is kept, for people."""
         oldest = min(self._open.values(), key=lambda one: one.start, default=None)
         return OpenTransactions(
@@ -181,8 +188,10 @@ class TransactionBuffer:
             transaction = self._open[key]
             end = transaction.end
             if end is not None and end.commits and place > self._done and not transaction.is_empty:
-                skip = self._cut_rows if self._cut == (*key, place) else 0
-                return CommittedTransaction(transaction, end, skip)
+                cut = self._cut
+                if cut is not None and cut[:3] == (*key, place):
+                    return CommittedTransaction(transaction, end, self._cut_rows, cut.last)
+                return CommittedTransaction(transaction, end)
             self._drop()
         return None
 
