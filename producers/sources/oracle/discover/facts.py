@@ -18,14 +18,19 @@ class OracleType(NamedTuple):
 
 
 class OracleColumnFacts(NamedTuple):
-    """A column of a table that a statement can name: hidden ones and virtual ones are marked."""
+    """A column of a table that a statement can name: hidden ones and virtual ones are marked.
+
+    Nothing identifies a column but its name.  COLUMN_ID changes with each column before it that becomes
+    unused or invisible, and INTERNAL_COLUMN_ID with each one that is dropped.
+    """
 
     name: str
-    number: int  # INTERNAL_COLUMN_ID: it outlives a rename, and is not given again
+    number: int  # INTERNAL_COLUMN_ID: its place now
     type: OracleType
     nullable: bool
-    virtual: bool = False
-    hidden: bool = False
+    virtual: bool = False  # its values are not stored, and not in the log
+    hidden: bool = False  # the server's own, or unused: SELECT does not need it, the log may show it
+    default: bool = False  # old rows may have got a value when it was added
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ class OracleTableFacts:
     columns: tuple[OracleColumnFacts, ...] = ()
     primary: tuple[str, ...] = ()  # columns of the primary key, in its order
     unique: tuple[tuple[str, ...], ...] = ()  # columns of each unique index that is valid
-    logs_all: bool = False  # whether supplemental logging of all columns is on, of the table or the database
+    logs_all: bool = True  # whether supplemental logging of all columns is on, of the table or the database
     version: str = ""  # LAST_DDL_TIME: another one means that the table may have another shape
 
 
