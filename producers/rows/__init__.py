@@ -6,6 +6,7 @@ records.  The log and the snapshot use the same encoder, so equal rows have equa
     row_events.py    the events of one table; every source's row decoder extends it (compiled)
     slices.py        rows of one statement into slices of a chunk (compiled)
     row_records.py   row changes into records, with their tombstones (compiled)
+    zoned_text.py    a moment as a text of Avro (compiled)
     python_rows.py   rows given as Python values into Avro (compiled)
     unfit_values.py  what becomes of a value that its column's type can't hold
 """

@@ -16,8 +16,10 @@ from wrackline.schemas.events.avro_writer import NoRoom
 from wrackline.schemas.tables.types import Kind
 
 if not cython.compiled:
+    from wrackline.producers.rows.zoned_text import put_zoned
     from wrackline.schemas.events.avro_writer import put_bytes, put_long, put_raw, put_units
 else:
+    from cython.cimports.wrackline.producers.rows.zoned_text import put_zoned
     from cython.cimports.wrackline.schemas.events.avro_writer import put_bytes, put_long, put_raw, put_units
 
 # What is done to a cell.
@@ -43,7 +45,6 @@ _DAY_US = cython.declare(cython.longlong, 86_400_000_000)
 _EPOCH = cython.declare(cython.longlong, 719_162)  # 1970-01-01, in days since 0001-01-01
 _FROM_1900 = cython.declare(cython.longlong, 693_595)  # 1900-01-01, the same
 _LAST_DAY = cython.declare(cython.longlong, 3_652_058)  # 9999-12-31, the same
-_MARCH = cython.declare(cython.longlong, 719_468)  # days from 0000-03-01 to 1970-01-01
 _MOST_OFFSET = cython.declare(cython.longlong, 840)  # minutes from UTC
 
 _TEXTS = frozenset({Kind.STRING, Kind.XML, Kind.JSON})
@@ -114,7 +115,7 @@ def put_value(
         units: cython.longlong = _signed(data, start, 4)  # the high half comes first
         return put_units(out, at, units * 4_294_967_296 + _little(data, start + 4, 4))
     moment: cython.longlong = _moment(done, scale, data, start, size)
-    return _put_zoned(out, at, moment) if done == ZONED else put_long(out, at, moment)
+    return put_zoned(out, at, moment) if done == ZONED else put_long(out, at, moment)
 
 
 @cython.cfunc
@@ -172,47 +173,6 @@ def _moment(
     if done == DAYS:
         return days - _EPOCH
     return ticks // 10 if done == TIME else (days - _EPOCH) * _DAY_US + ticks // 10
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _put_zoned(out: cython.p_uchar, at: cython.Py_ssize_t, moment: cython.longlong) -> cython.Py_ssize_t:
-    """`2026-01-31T07:55:01.5Z`: no zeros behind the fraction's last digit, as in every source."""
-    moment += _MARCH * _DAY_US  # never negative; a year begins in March, so that a leap day is its last
-    days: cython.longlong = moment // _DAY_US
-    seconds: cython.longlong = moment % _DAY_US // 1_000_000
-    micros: cython.longlong = moment % 1_000_000
-    of_era: cython.longlong = days % 146_097  # 400 years
-    year: cython.longlong = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
-    of_year: cython.longlong = of_era - (365 * year + year // 4 - year // 100)
-    month: cython.longlong = (5 * of_year + 2) // 153  # 0 is March
-    places: cython.int = 6
-    while places > 0 and micros % 10 == 0:
-        micros //= 10
-        places -= 1
-    out[at] = (20 + places + (places > 0)) << 1
-    at = _put_digits(out, at + 1, year + days // 146_097 * 400 + (month > 9), 4, 45)
-    at = _put_digits(out, at, month + (3 if month < 10 else -9), 2, 45)
-    at = _put_digits(out, at, of_year - (153 * month + 2) // 5 + 1, 2, 84)
-    at = _put_digits(out, at, seconds // 3600, 2, 58)
-    at = _put_digits(out, at, seconds // 60 % 60, 2, 58)
-    at = _put_digits(out, at, seconds % 60, 2, 46 if places else 90)
-    return _put_digits(out, at, micros, places, 90) if places else at
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _put_digits(
-    out: cython.p_uchar, at: cython.Py_ssize_t, value: cython.longlong, places: cython.int, then: cython.uchar
-) -> cython.Py_ssize_t:
-    """Write a number with `places` digits, and the character that follows it."""
-    end: cython.Py_ssize_t = at + places
-    out[end] = then
-    while places > 0:
-        places -= 1
-        out[at + places] = 48 + value % 10
-        value //= 10
-    return end + 1
 
 
 @cython.cfunc
