@@ -100,7 +100,8 @@ class Recounting(Protocol):
         ...
 
 
-class OpenTransactions(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class OpenTransactions:
     """What a source keeps of transactions whose end its log has not shown yet."""
 
     count: int

@@ -40,14 +40,16 @@ class Position(Protocol):
 
 
 class Unsent(NamedTuple):
-    """What makes a row change partial: columns that did not change and were not sent.
+    """What makes a row change partial: columns whose values were not sent.
 
-    If the key changed as well, the delete of the old key and the create of the new key both
+    They did not change, so the copy keeps what it has; `again`: they did or may have, so the row is to be
+    read by its key.  If the key changed as well, the delete of the old key and the create of the new key both
     carry this, and `other_key` is the other event's key: a window can then move the row that it holds.
     """
 
     columns: tuple[str, ...]
     other_key: bytes | None = None
+    again: bool = False
 
 
 # table (a Shape's ref), op ("c", "u" or "d"), key (None: the table has none), value, partial or None.

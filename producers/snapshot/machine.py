@@ -435,7 +435,7 @@ class Machine:
                     watching[ref].full(key)
             else:
                 table, shape = self._refs[ref]
-                table.partial(op, key, value, partial, shape)
+                table.partial("c" if partial.again else op, key, value, partial, shape)
 
     def _unfit(self, step: UnfitRow) -> None:
         if step.misfit.letter:
