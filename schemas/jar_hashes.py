@@ -30,6 +30,7 @@ b032db242a4d6f7171ae619c48631480e78e350c5f2c10c348f2e2245bc36420  com.fasterxml.
 cb868f231c5cceb89d795ea00e6e1b7a93b8f4ac1ce1d8be76dde322dff4a046  com.fasterxml/classmate-1.7.0.jar
 1e0a7bbef1dd791653143f3f05d0e489934bf5481e58a87c9e619cd46b68729b  com.github.ben-manes.caffeine/caffeine-2.9.3.jar
 ec411dfdf0c03f25218648ce89861630b71680e5858a9a7278ebac8e55cab3d7  com.github.ben-manes.caffeine/caffeine-3.2.0.jar
+41bcb5b00488231db179cb5a375690830a59aba521dfa303daa94dcb9dcc8e88  com.github.jsqlparser/jsqlparser-5.3.jar
 b6c3237e24b8252a5a9c3a0e1ae30ef8f323412e74bd358548b7a9e527d676df  com.github.luben/zstd-jni-1.5.6-10.jar
 a38a4a97f1b43b878c91e0dd7f1e3d17f0e70beec71d95bacaf56a2f207624a3  com.github.luben/zstd-jni-1.5.7-3.jar
 bec0b24dcb23f9670172724826584802b80ae6cbdaba03bdebdef9327b962f6a  com.google.code.findbugs/jsr305-3.0.0.jar
@@ -80,6 +81,7 @@ d1267b742b9a83b5c0c3e24d417f75c93dc5d4640d5fcee7d24390a0ddf96cb3  io.debezium/de
 ff0a00aa10b4be29ffd98e4a131b8309c85b40b4f464489cf70d3ae614e147ac  io.debezium/debezium-connector-jdbc-3.5.0.Final.jar
 6ea239f23d74486a77e89cceae11120f208e9f832ccdff9d88cb629ce298e890  io.debezium/debezium-connector-mariadb-3.5.0.Final.jar
 7948107f1efb5105e1fb56cd7b50a4077aaeb9724cf75f816b03e6d1d0a5ca15  io.debezium/debezium-connector-mysql-3.5.0.Final.jar
+401671ef473c45e9f3774b6a686f4a5c0e92c42879ed1333ad9ce251560b0d8b  io.debezium/debezium-connector-oracle-3.5.0.Final.jar
 266b46d47b3bf66ffd484ffae01da40be52399f9b012b75e8f36909ac35a3f17  io.debezium/debezium-connector-postgres-3.5.0.Final.jar
 0c7bf657877e56acba49dc7605bed9525c6a6b9940d96d8fc5221a7975788e2e  io.debezium/debezium-connector-sqlserver-3.5.0.Final.jar
 41dc0fb39cd0366cff67b02fa3e89ca83664d6748154737c18d2b2502a6a32b5  io.debezium/debezium-ddl-parser-3.5.0.Final.jar

@@ -90,6 +90,11 @@ SQLSERVER_PEER = (  # Debezium's connector with the newest driver that Central h
     Coordinate("io.debezium", "debezium-storage-kafka", DEBEZIUM_VERSION),  # its schema history
     Coordinate("com.microsoft.sqlserver", "mssql-jdbc", "13.2.1.jre11", transitive=False),
 )
+REDO_PARSERS = (  # of LogMiner's statements Debezium's, which needs no driver of Oracle's; and one of SQL
+    debezium("oracle")._replace(transitive=False),
+    Coordinate("io.debezium", "debezium-connector-common", DEBEZIUM_VERSION),
+    Coordinate("com.github.jsqlparser", "jsqlparser", "5.3", transitive=False),
+)
 INTEROP = (
     *CONNECT,
     APICURIO_CONVERTER,

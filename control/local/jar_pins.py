@@ -30,6 +30,7 @@ _SETS: tuple[Sequence[Coordinate], ...] = (
     (versions.APICURIO_CONVERTER, *versions.CONNECT),
     versions.INTEROP,
     versions.SQLSERVER_PEER,
+    versions.REDO_PARSERS,
     versions.ICEBERG_SINK,
     versions.FLINK,
     *((*versions.CONNECT, versions.debezium(database)) for database in ("postgres", "mysql", "mariadb")),

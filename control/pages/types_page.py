@@ -13,6 +13,8 @@ from pathlib import Path
 
 from wrackline.control.plane.column_support import LOSSES
 from wrackline.producers.sources.mysql.discover import types as mysql
+from wrackline.producers.sources.oracle.discover import types as oracle
+from wrackline.producers.sources.oracle.discover.facts import OracleType
 from wrackline.producers.sources.postgres.discover import types as postgres
 from wrackline.producers.sources.postgres.discover.types import PgType
 from wrackline.producers.sources.sqlserver.discover import types as sqlserver
@@ -68,6 +70,12 @@ _WHY = """\
   sign for both, so its days are not taken over.)
 - `varbit`, and `bit` without a length, travel as text: a number would lose how many zeros lead.
 - PostgreSQL's `money` has two decimal places, because its text is read with `lc_monetary` C.
+- Oracle's NUMBER with a negative scale has as many digits as its largest value. INTEGER has 38 digits, and a
+  larger value does not fit. FLOAT is decimal, so its text is exact. An empty CLOB or BLOB is read as null, as
+  Oracle's empty text is null. Days before 1582 are those of the Gregorian calendar with the same date.
+- Oracle's redo log does not have the values of BINARY_FLOAT, BINARY_DOUBLE, XMLTYPE, JSON, VECTOR and
+  BOOLEAN, and not always those of CLOB, NCLOB, BLOB and of texts above 4000 bytes. Such a row is read again
+  by its key, so its table needs a key. LONG, LONG RAW, BFILE and object types are refused.
 - MySQL's geometry is the bytes that the server keeps: four bytes of SRID, lowest first, then WKB.
 - An array is one kind of element in one dimension. Arrays of `box`, whose elements no comma parts, and
   arrays of arrays (through a domain) travel as text.
@@ -92,6 +100,8 @@ def page() -> str:
         _table(("type", "kind", "Spark"), _mysql()),
         "## SQL Server\n",
         _table(("type", "kind", "Spark"), _sqlserver()),
+        "## Oracle\n",
+        _table(("type", "kind", "Spark"), _oracle()),
         _LOSSES_HEAD,
         _table(("kind", "Iceberg", "Delta", "PostgreSQL"), _losses()),
         _WHY.format(most=MOST_DIGITS),
@@ -161,6 +171,20 @@ def _sqlserver() -> Iterable[Sequence[str]]:
         text = f"{name}(p,s)" if name in exact else name
         shown = sqlserver.of_catalogue(name, 1, 10, 2)
         yield _line(text, sqlserver.column_type(shown, column=text))
+
+
+def _oracle() -> Iterable[Sequence[str]]:
+    shown: Mapping[str, OracleType] = {
+        "NUMBER(p,0), up to 4 digits": OracleType("NUMBER", precision=4, scale=0),
+        "NUMBER(p,0), up to 9 digits": OracleType("NUMBER", precision=9, scale=0),
+        "NUMBER(p,0), up to 18 digits": OracleType("NUMBER", precision=18, scale=0),
+        "NUMBER(p,s), up to 38 digits": OracleType("NUMBER", precision=10, scale=2),
+        "NUMBER(p,s), more digits": OracleType("NUMBER", precision=38, scale=-1),
+        "INTEGER, which is NUMBER(*,0)": OracleType("NUMBER", scale=0),
+    }
+    names = {name: OracleType(name) for name in sorted(oracle.KNOWN)}
+    for text, sql_type in {**shown, **names}.items():
+        yield _line(text, oracle.column_type(sql_type, column=text))
 
 
 def _line(text: str, column_type: ColumnType) -> Sequence[str]:

@@ -94,7 +94,7 @@ class TaskMeasures:
         self._queued: Callable[[], int] = lambda: 0
         self._reads: Callable[[], Sequence[ReadUnderWay]] = tuple
         self._recount: Callable[[SourcePartition], LogRecount | None] = lambda _: None
-        self._kept: Callable[[SourcePartition], OpenTransactions | None] = lambda _: None
+        self._backlog: Callable[[SourcePartition], OpenTransactions | None] = lambda _: None
         self._changed: set[TableId] = set()  # tables, since they were taken
         self._states: set[TableId] = set()  # tables whose state has changed, since they were taken
         self._lock = Lock()
@@ -115,7 +115,7 @@ class TaskMeasures:
 
     def keeps(self, look: Callable[[SourcePartition], OpenTransactions | None]) -> None:
         """Take a function that says which transactions the source keeps until they end."""
-        self._kept = look
+        self._backlog = look
 
     def reads_under_way(self) -> Sequence[ReadUnderWay]:
         """Return the chunks that are being read or held now."""
@@ -250,7 +250,7 @@ class TaskMeasures:
             }
             for partition, figures in self._figures.items():
                 labels = self._labels(partition)
-                kept = self._kept(partition)
+                kept = self._backlog(partition)
                 values = (*self._ours(figures), *self._recounted(partition), *self._opened(kept))
                 for metric, more, value in values:
                     ours[metric].append(Sample({**labels, **more}, value))

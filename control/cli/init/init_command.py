@@ -53,6 +53,7 @@ _PROTECTED = "The TLS mode of the connection."
 _OF_POSTGRES = "postgres: verify-full, verify-ca, require, disable"  # to ask the plug-ins would import them
 _OF_MYSQL = "mariadb, mysql: verify_identity, verify_ca, required, preferred, disabled"
 _OF_SQLSERVER = "sqlserver: true, strict, false"
+_OF_ORACLE = "oracle: disabled, verify_ca, verify_identity"
 _OF_REDSHIFT = "redshift: verify-full, verify-ca, disable"
 _ONE_DATABASE, _SEVERAL = "database.dbname", "database.names"
 _ODD = re.compile(r"[^A-Za-z0-9._-]")
@@ -65,7 +66,10 @@ def _kinds(side: Side, what: str) -> str:
 
 
 SourceTls = Annotated[
-    str | None, typer.Option(help=f"{_PROTECTED} For {_OF_POSTGRES}; for {_OF_MYSQL}; for {_OF_SQLSERVER}.")
+    str | None,
+    typer.Option(
+        help=f"{_PROTECTED} For {_OF_POSTGRES}; for {_OF_MYSQL}; for {_OF_SQLSERVER}; for {_OF_ORACLE}."
+    ),
 ]
 Databases = Annotated[
     str | None,

@@ -69,8 +69,8 @@ _PIPELINE = (
     Setting(
         "connector.class",
         SettingKind.CLASS,
-        "The kind of source (postgres, mysql, mariadb, sqlserver), or the class name of Debezium's connector"
-        " for it.",
+        "The kind of source (postgres, mysql, mariadb, sqlserver, oracle), or the class name of Debezium's"
+        " connector for it.",
         None,
         HIGH,
         "Pipeline",
