@@ -12,7 +12,12 @@ from wrackline.producers.sources.oracle.mining.incarnation import Incarnation
 from wrackline.producers.sources.oracle.mining.log_files import NO_END, LogCover, RedoThread
 from wrackline.producers.sources.oracle.mining.mined_row import MinedRow
 from wrackline.producers.sources.oracle.mining.mining_range import flushed_scn, next_range
-from wrackline.producers.sources.oracle.position import CommitPlace, OraclePosition, last_at, position_of
+from wrackline.producers.sources.oracle.mining.position import (
+    CommitPlace,
+    OraclePosition,
+    last_at,
+    position_of,
+)
 from wrackline.producers.sources.oracle.transactions.transaction_buffer import TransactionBuffer
 
 OPEN_THREADS = [RedoThread(number, enabled=True, open=True) for number in THREADS]
@@ -97,9 +102,9 @@ class ModelReader:
             assert one.doubts == {}
             rows = one.skip
             for piece in one.pieces(self.random.choice((1, 1_500, 10_000))):
-                self.published += [(one.place, one.container, one.xid, row) for row in piece]
+                self.published += [(one.place, one.container, one.xid, row) for _, row in piece]
                 rows += len(piece)
-                self._save(self.position.inside(one.cut, rows, buffer.window))
+                self._save(self.position.inside(one.cut(piece[-1][0]), rows, buffer.window))
                 self._may_stop()
             buffer.release(one)
             self._save(self.position.behind(buffer.window))

@@ -17,7 +17,12 @@ from wrackline.producers.sources.oracle.mining.mined_row import (
     UPDATE,
     MinedRow,
 )
-from wrackline.producers.sources.oracle.position import MinedWindow, OraclePosition, last_at
+from wrackline.producers.sources.oracle.mining.position import (
+    MinedWindow,
+    OraclePosition,
+    RedoRowPlace,
+    last_at,
+)
 from wrackline.producers.sources.oracle.transactions.change_stack import ChangeStack, StackPlace
 from wrackline.producers.sources.oracle.transactions.mined_change import MinedChange
 from wrackline.producers.sources.oracle.transactions.open_transaction import OpenTransaction
@@ -132,8 +137,10 @@ def without_hold(self: TransactionBuffer) -> CommittedTransaction | None:
         transaction = self._open[key]
         end = transaction.end
         if end is not None and end.commits and place > self._done and not transaction.is_empty:
-            skip = self._cut_rows if self._cut == (*key, place) else 0
-            return CommittedTransaction(transaction, end, skip)
+            cut = self._cut
+            if cut is not None and cut[:3] == (*key, place):
+                return CommittedTransaction(transaction, end, self._cut_rows, cut.last)
+            return CommittedTransaction(transaction, end)
         self._drop()
     return None
 
@@ -269,6 +276,9 @@ FAULTS["threads_are_not_merged"] = replaced(
     OpenTransaction,
     "rows",
     lambda self: (
-        row for stack in self._stacks.values() for one in stack.changes() for row in one.named_rows()
+        (RedoRowPlace(row.scn, row.thread, row.rba, number), row)
+        for stack in self._stacks.values()
+        for one in stack.changes()
+        for number, row in enumerate(one.named_rows(), start=1)
     ),
 )

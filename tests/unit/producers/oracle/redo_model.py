@@ -21,7 +21,7 @@ from wrackline.producers.sources.oracle.mining.mined_row import (
     MinedRow,
     TableKey,
 )
-from wrackline.producers.sources.oracle.position import CommitPlace
+from wrackline.producers.sources.oracle.mining.position import CommitPlace
 
 THREADS = (1, 2, 3)
 CONTAINERS = (3, 4)

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from wrackline.producers.contract.steps import Json
 from wrackline.producers.sources.oracle.mining.incarnation import Incarnation
-from wrackline.producers.sources.oracle.position import (
+from wrackline.producers.sources.oracle.mining.position import (
     SEQ_BYTES,
     WHOLE,
     CommitPlace,
     CutTransaction,
     MinedWindow,
     OraclePosition,
+    RedoRowPlace,
     commit_seq,
     last_at,
     position_of,
@@ -34,7 +35,8 @@ COMMIT = CommitPlace(500, 2, (17, 1_024, 16))
 NEXT = CommitPlace(501, 1, (9, 3, 48))
 WINDOW = MinedWindow(450, 600, 3, COMMIT)
 WHOLE_PLACE = START.behind(WINDOW)
-CUT = WHOLE_PLACE.inside(CutTransaction(3, "0A001F00D2040000", NEXT), 4, WINDOW)
+LAST = RedoRowPlace(498, 2, (17, 900, 32), 3)
+CUT = WHOLE_PLACE.inside(CutTransaction(3, "0A001F00D2040000", NEXT, LAST), 4, WINDOW)
 
 
 def test_the_bytes_of_a_position_stay_as_they_are() -> None:
@@ -46,7 +48,7 @@ def test_the_bytes_of_a_position_stay_as_they_are() -> None:
     assert json.dumps(CUT.saved()) == (
         '{"epoch": 1, "incarnation": [7, 8], "from": 450, "seen": 600, "done": [500, 2, 17, 1024, 16],'
         ' "open": 3, "cut": {"container": 3, "xid": "0A001F00D2040000", "rows": 4,'
-        ' "commit": [501, 1, 9, 3, 48]}}'
+        ' "last": [498, 2, 17, 900, 32, 3], "commit": [501, 1, 9, 3, 48]}}'
     )
 
 
@@ -77,6 +79,12 @@ def test_a_seq_has_the_order_of_commits(one: CommitPlace, other: CommitPlace) ->
     assert (read.position, read.event_class) == (one.packed(), EventClass.LOG)
 
 
+@given(PLACES)
+def test_the_last_place_of_an_scn_is_behind_its_commits(one: CommitPlace) -> None:
+    assert one <= last_at(one.scn) < CommitPlace(one.scn + 1, 1, (0, 0, 0))
+    assert one.packed() <= last_at(one.scn).packed()
+
+
 @given(PLACES, PLACES)
 def test_rows_that_are_read_are_above_what_is_out_and_below_what_comes(
     one: CommitPlace, other: CommitPlace
@@ -90,7 +98,7 @@ def test_rows_that_are_read_are_above_what_is_out_and_below_what_comes(
 
 def test_the_first_row_and_the_first_scn_are_places() -> None:
     first = CUT.behind(WINDOW).inside(
-        CutTransaction(3, "0A001F00D2040000", NEXT), 1, WINDOW._replace(oldest=1)
+        CutTransaction(3, "0A001F00D2040000", NEXT, LAST), 1, WINDOW._replace(oldest=1)
     )
     found = position_of(first.saved())
     assert (found.rows, found.oldest) == (1, 1)
@@ -151,8 +159,11 @@ WRONG: list[tuple[str, Json]] = [
     ("cut", {**CUT.saved()["cut"], "xid": "0a001f00d2040000"}),  # type: ignore[dict-item]
     ("cut", {**CUT.saved()["cut"], "xid": 5}),  # type: ignore[dict-item]
     ("cut", {**CUT.saved()["cut"], "rows": 0}),  # type: ignore[dict-item]
+    ("cut", {**CUT.saved()["cut"], "rows": WHOLE + 1}),  # type: ignore[dict-item]
     ("cut", {**CUT.saved()["cut"], "rows": WHOLE}),  # type: ignore[dict-item]
     ("cut", {**CUT.saved()["cut"], "container": None}),  # type: ignore[dict-item]
+    ("cut", {**CUT.saved()["cut"], "last": [498, 2, 17, 900, 32]}),  # type: ignore[dict-item]
+    ("cut", {**CUT.saved()["cut"], "last": [498, 65_536, 17, 900, 32, 3]}),  # type: ignore[dict-item]
     ("cut", {**CUT.saved()["cut"], "commit": [1]}),  # type: ignore[dict-item]
 ]
 

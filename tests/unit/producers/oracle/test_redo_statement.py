@@ -51,16 +51,16 @@ def test_a_statement_of_others_is_read_as_the_corpus_says(case: Case, plain_buil
 
 
 def test_an_apostrophe_that_is_not_written_twice_is_refused() -> None:
-    """DBZ-8034, DBZ-8200, DBZ-8869, DBZ-9191: others look for the likely end of such a text."""
+    """DBZ-2070, DBZ-8034, DBZ-8200, DBZ-8869, DBZ-9191, DBZ-9366: others look for its likely end."""
     update = """update "S"."T" set "D" = '%s', "N" = 'b' where "K" = '1'"""
-    for text in ("l'eau", "attivita', del", "a', \"N\" = b'c", "'", "a'"):
+    for text in ("l'eau", "attivita', del", "a', \"N\" = b'c", "'", "a'", "'a'", "d''une d'un"):
         assert refusal(update % text)
     assert refusal(INSERT % "'a'),('b'")
     assert refusal("""insert into "S"."T"("A","B") values ('a'',''b')""") == "there is no ,"
 
 
 def test_apostrophes_bars_and_commas_belong_to_a_text() -> None:
-    """DBZ-3413, DBZ-4891, DBZ-5521, DBZ-6975, DBZ-7006."""
+    """DBZ-3413, DBZ-4891, DBZ-5521, DBZ-6975, DBZ-7006, DBZ-9132."""
     statement = RedoStatement()
     for text in ("it's", "'", "''", "a','b", "I||am", "a) values (", " and ", "-- ;", "\\"):
         written = text.replace("'", "''")
@@ -94,10 +94,29 @@ def test_what_a_statement_does_not_have_is_neither_nothing_nor_a_value() -> None
             value_of(kind, b"")
 
 
+def test_a_document_of_json_is_in_oracles_own_form_which_is_no_value() -> None:
+    """dbz#1884: LogMiner writes it behind a comment, where the table is one for GoldenGate."""
+    statement = RedoStatement()
+    for document in ("EMPTY_BLOB()", "HEXTORAW('ff4a5a01')", "HEXTORAW('')"):
+        statement.parse((INSERT % f"/* JSON */ {document}").encode())
+        assert statement.changes == [RedoCell(b"A", RedoKind.UNSUPPORTED, b"")]
+    statement.parse((WHERE % "\"A\" = /* JSON */ HEXTORAW('ff') and \"B\" = '1'").encode())
+    assert [cell.kind for cell in statement.conditions] == [RedoKind.UNSUPPORTED, RedoKind.TEXT]
+
+
+def test_parts_of_a_text_are_joined_with_any_blanks_around_the_bars() -> None:
+    """DBZ-3892."""
+    statement = RedoStatement()
+    for bars in ("||", " ||", "|| ", " || ", "  ||  "):
+        statement.parse((INSERT % bars.join((r"UNISTR('\0434\0430')", r"UNISTR('\043D')"))).encode())
+        [cell] = statement.changes
+        assert value_of(cell.kind, cell.text) == "дан"
+
+
 def test_a_write_into_a_large_object_is_no_change_of_a_row() -> None:
     """redpanda#4574: a write may come without the statement that says whose it is."""
     block = "DECLARE\n loc_c CLOB;\nBEGIN\n buf_c := 'a';\n dbms_lob.write(loc_c, 1, 1, buf_c);\nEND;"
-    assert refusal(block) == "no insert, update or delete"
+    assert refusal(block) == "no block that is known"
     assert refusal("dbms_lob.trim(loc_c, 2)") == "there is no delete from"
 
 
@@ -141,6 +160,11 @@ def test_bytes_that_are_no_text_are_refused_with_their_value() -> None:
         (WHERE % "ROWID = ''", "no row has such a ROWID"),
         (WHERE % "ROWID = 'A''B'", "no row has such a ROWID"),
         (WHERE % "ROWID IS NULL", "there is no ="),
+        ('delete from "S"."T"where "A" = 1', "more than a statement"),
+        ('update "S"."T"set "A" = 1', "there is no set"),
+        ('update "S"."T" set "A" = NULLwhere "B" = 1', "more than a statement"),
+        (WHERE % '"A" = 1and "B" = 2', "more than a statement"),
+        (WHERE % '"A" = \'x\'and "B" = 2', "more than a statement"),
         (INSERT % "null", "no value that is known"),
         (INSERT % "SYSDATE", "no value that is known"),
         (INSERT % "TRUE", "no value that is known"),
@@ -158,6 +182,10 @@ def test_bytes_that_are_no_text_are_refused_with_their_value() -> None:
         (INSERT % "TO_TIMESTAMP('2020-01-01 00:00:00', 'YYYY')", "there is no )"),
         (INSERT % "XMLTYPE(:2)", "there is no :1)"),
         (INSERT % "XMLTYPE('<a/>', 1)", "there is no )"),
+        (INSERT % "/* json */ EMPTY_BLOB()", "there is no /* JSON */"),
+        (INSERT % "/* JSON */ NULL", "there is no HEXTORAW("),
+        (INSERT % "/* JSON */ HEXTORAW(1)", "no text"),
+        (INSERT % "/* JSON */ HEXTORAW('ff'", "there is no )"),
         (INSERT % ".", "a number has no digits"),
         (INSERT % "-", "a number has no digits"),
         (INSERT % "1E", "an exponent has no digits"),
@@ -212,3 +240,10 @@ def test_rows_that_continue_are_one_statement() -> None:
     assert list(whole_statements(rows)) == [text, b"b", b"c"]
     with pytest.raises(CutStatementError):
         list(whole_statements([(0, b"a"), (1, b"b")]))
+
+
+def test_a_selected_column_has_the_alias_of_its_table() -> None:
+    begin = 'XML DOC BEGIN: select %s."C" from "S"."T" %s where %s."ID" = \'1\''
+    assert answer((begin % ("a", "a", "a")).encode())["reads"]["changes"] == [["C", "bound", ""]]
+    assert refusal(begin % ("a", "b", "b")) == "another alias before a column"
+    assert refusal(begin % ("a", "a", "b")) == "no alias before a column"

@@ -31,9 +31,17 @@ DAY = 86_400_000_000
         (RedoKind.TIMESTAMP, "1969-12-31 23:59:59.9999999", -1),
         (RedoKind.TIMESTAMP, "2000-02-29 00:00:00.5", 11_016 * DAY + 500_000),
         (RedoKind.ZONED, "1970-01-01 00:00:00.000000000 -05:30", RedoMoment(0, -330)),
+        (RedoKind.DATE, "1970-03-01 00:00:00", 59 * DAY),
+        (RedoKind.DATE, "2000-03-01 00:00:00", 11_017 * DAY),
+        (RedoKind.DATE, "2024-02-29 00:00:00", 19_782 * DAY),
+        (RedoKind.ZONED, "1970-01-01 00:00:00 +05:45", RedoMoment(0, 345)),
+        (RedoKind.ZONED, "1970-01-01 00:00:00 +15:00", RedoMoment(0, 900)),
+        (RedoKind.ZONED, "1970-01-01 00:00:00 -15:00", RedoMoment(0, -900)),
         (RedoKind.ZONED, "1970-01-01 00:00:00.25", RedoMoment(250_000, None)),
         (RedoKind.DAYS, "-00001 02:03:04.5", -(DAY + 7_384_500_000)),
+        (RedoKind.DAYS, "+00001 23:59:59", 2 * DAY - 1_000_000),
         (RedoKind.MONTHS, "+0012-03", 147),
+        (RedoKind.MONTHS, "-0001-11", -23),
         (RedoKind.EMPTY_CLOB, "", ""),
         (RedoKind.EMPTY_BLOB, "", b""),
         (RedoKind.XML, "<a>it''s</a>", "<a>it's</a>"),
@@ -68,6 +76,8 @@ def test_a_value_is_read(kind: RedoKind, text: str, value: RedoValue) -> None:
         (RedoKind.DATE, "2020-13-01 00:00:00"),
         (RedoKind.DATE, "2020-02-30 00:00:00"),
         (RedoKind.DATE, "1900-02-29 00:00:00"),
+        (RedoKind.DATE, "2021-02-29 00:00:00"),
+        (RedoKind.DATE, "2020-04-31 00:00:00"),
         (RedoKind.DATE, "2020-01-00 00:00:00"),
         (RedoKind.DATE, "0000-01-01 00:00:00"),
         (RedoKind.DATE, "2020-01-01 24:00:00"),
@@ -78,6 +88,7 @@ def test_a_value_is_read(kind: RedoKind, text: str, value: RedoValue) -> None:
         (RedoKind.TIMESTAMP, "2020-01-01 00:00:00,5"),
         (RedoKind.TIMESTAMP, "2020-01-01 00:00:00 Z"),
         (RedoKind.ZONED, "2020-01-01 00:00:00 Europe/Rome"),
+        (RedoKind.ZONED, "2020-01-01 00:00:00 +15:01"),
         (RedoKind.ZONED, "2020-01-01 00:00:00 +16:00"),
         (RedoKind.DAYS, "1 00:00:00"),
         (RedoKind.DAYS, "+1 24:00:00"),
@@ -93,6 +104,12 @@ def test_what_is_not_written_as_its_kind_is_refused(kind: RedoKind, text: str) -
     with pytest.raises(UnknownRedoError) as caught:
         value_of(kind, text.encode())
     assert not text or text not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [RedoKind.TEXT, RedoKind.RAW, RedoKind.DATE])
+def test_bytes_that_are_no_text_are_refused(kind: RedoKind) -> None:
+    with pytest.raises(UnknownRedoError, match="not UTF-8, at byte 3"):
+        value_of(kind, b"caf\xe9")
 
 
 def test_a_moment_without_a_zone_has_no_place_in_utc() -> None:

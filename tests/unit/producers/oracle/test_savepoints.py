@@ -14,13 +14,13 @@ from wrackline.producers.sources.oracle.mining.mined_row import (
     LOB_LOCATOR,
     LOB_TRIM,
     LOB_WRITE,
+    ROW_BYTES,
     UNSUPPORTED,
     UPDATE,
     XML_BEGIN,
     MinedRow,
 )
 from wrackline.producers.sources.oracle.transactions import change_stack
-from wrackline.producers.sources.oracle.transactions.mined_change import ROW_BYTES
 from wrackline.producers.sources.oracle.transactions.open_transaction import OpenTransaction
 from wrackline.producers.sources.oracle.transactions.spill_file import SpillFile
 
@@ -62,11 +62,11 @@ def transaction(rows: Sequence[Given], folder: Path, *, spill: bool = False) -> 
 
 
 def held(one: OpenTransaction) -> int:
-    return sum(ROW_BYTES + len(row.redo) for row in one.rows())
+    return sum(ROW_BYTES + len(row.redo) for _, row in one.rows())
 
 
 def left(one: OpenTransaction) -> list[int]:
-    return [int(row.redo) for row in one.rows()]
+    return [int(row.redo) for _, row in one.rows()]
 
 
 SCALARS: dict[str, tuple[list[Given], list[int]]] = {
@@ -138,7 +138,7 @@ def test_a_statement_with_lobs_is_taken_back_as_a_whole(name: str, tmp_path: Pat
     assert one.doubts == {}
     again = transaction([(INSERT, 0, S), *before, *statement], tmp_path, spill=spill)
     assert left(again)[: 1 + len(before)] == list(range(1 + len(before)))
-    assert {row.row_id for row in list(again.rows())[1:]} == {R}
+    assert {row.row_id for _, row in list(again.rows())[1:]} == {R}
     assert spill or again.size == held(again)
     one.close()
     again.close()
@@ -172,7 +172,7 @@ ROWS_OF: dict[str, tuple[list[Given], list[str]]] = {
 def test_which_rows_are_one_statement(name: str, tmp_path: Path) -> None:
     rows, expected = ROWS_OF[name]
     one = transaction(rows, tmp_path)
-    assert [row.row_id for row in one.rows()] == expected
+    assert [row.row_id for _, row in one.rows()] == expected
     assert one.size == held(one)
 
 
@@ -182,11 +182,11 @@ def test_a_statement_without_its_last_row_does_not_take_the_next_one_s_lobs(tmp_
         row = mined(10, LOB_LOCATOR, rs_id=rs_id, row_id=NO_ROW_ID, redo=str(number))
         one.take(row._replace(owner="SHOP", table="ORDERS"))
     one.take(mined(11, INTERNAL, row_id=R))
-    assert [(row.redo, row.row_id) for row in one.rows()] == [("0", ""), ("1", ""), ("2", R)]
+    assert [(row.redo, row.row_id) for _, row in one.rows()] == [("0", ""), ("1", ""), ("2", R)]
     row = mined(12, INSERT, rs_id="third", row_id=NO_ROW_ID, owner="SHOP", table="ORDERS")
     one.take(row)
     one.take(row._replace(operation=LOB_LOCATOR, row_id=S))
-    assert [row.row_id for row in one.rows()][3:] == ["", S]
+    assert [row.row_id for _, row in one.rows()][3:] == ["", S]
 
 
 DOUBTS: dict[str, tuple[list[Given], str]] = {
@@ -258,6 +258,35 @@ def test_parts_of_a_lob_are_taken_back_one_by_one(tmp_path: Path) -> None:
         [(UPDATE, 0, NO_ROW_ID), (LOB_LOCATOR, 0, NO_ROW_ID), (LOB_LOCATOR, 1, NO_ROW_ID)], tmp_path
     )
     assert (left(head), head.doubts) == ([0], {})
+    newest = transaction(
+        [(UPDATE, 0, NO_ROW_ID), *[(LOB_LOCATOR, 0, NO_ROW_ID)] * 2, (LOB_LOCATOR, 1, NO_ROW_ID)], tmp_path
+    )
+    assert (left(newest), newest.size) == ([0, 1], held(newest))
+    first = transaction(
+        [(LOB_LOCATOR, 0, NO_ROW_ID), (EXTENDED_BEGIN, 0, NO_ROW_ID), (LOB_LOCATOR, 1, NO_ROW_ID)], tmp_path
+    )
+    assert (left(first), first.size) == ([1], held(first))
+    parts = transaction([(LOB_LOCATOR, 0, R), (LOB_WRITE, 0, R), (LOB_LOCATOR, 1, R)], tmp_path)
+    assert (left(parts), parts.doubts) == ([0], {}), "what is left of it still needs its row"
+
+
+def test_a_rollback_shown_as_internal_is_a_doubt_only_where_there_are_lobs(tmp_path: Path) -> None:
+    scalars = transaction([(UPDATE, 0, R), (INTERNAL, 1, R), (INTERNAL, 1, S)], tmp_path)
+    assert (left(scalars), scalars.doubts) == ([0], {})
+    assert scalars.file_bytes == 0
+
+
+def test_rows_of_one_record_have_its_place_and_a_number_each(tmp_path: Path) -> None:
+    one = OpenTransaction((3, "0001000200000003"), 10, 0, tmp_path)
+    array = mined(10, DELETE, rba=(7, 5, 16), owner="SHOP", table="ORDERS")
+    for number in range(3):
+        one.take(array._replace(row_id=f"{R[:-1]}{number}"))
+    for row_id in (R, S):
+        one.take(array._replace(rba=(7, 6, 16), row_id=row_id))
+    places = [(place.scn, place.thread, place.rba, place.number) for place, _ in one.rows()]
+    assert places == [
+        (10, 1, (7, block, 16), number) for block, number in ((5, 1), (5, 2), (5, 3), (6, 1), (6, 2))
+    ]
 
 
 def test_the_contents_of_lobs_take_no_memory(tmp_path: Path) -> None:
@@ -275,7 +304,7 @@ def test_an_internal_row_that_belongs_to_nothing_is_nothing(tmp_path: Path) -> N
         (INTERNAL, 1, R),
     ]
     one = transaction(rows, tmp_path)
-    assert [(row.redo, row.row_id) for row in one.rows()] == [("2", R)]
+    assert [(row.redo, row.row_id) for _, row in one.rows()] == [("2", R)]
     assert one.doubts == {}
 
 
@@ -297,9 +326,9 @@ def test_an_internal_row_of_another_object_ends_no_statement(tmp_path: Path) -> 
     one.take(mined(11, INTERNAL, row_id=S, object_id=71))
     one.take(mined(11, INTERNAL, row_id=NO_ROW_ID, object_id=70))
     one.take(mined(11, INTERNAL, row_id=S, object_id=1))
-    assert [row.row_id for row in one.rows()] == [""]
+    assert [row.row_id for _, row in one.rows()] == [""]
     one.take(mined(12, INTERNAL, row_id=R, object_id=70))
-    assert [row.row_id for row in one.rows()] == [R]
+    assert [row.row_id for _, row in one.rows()] == [R]
 
 
 def test_two_writes_by_locators_are_two_changes(tmp_path: Path) -> None:
@@ -400,7 +429,7 @@ def test_rows_from_a_file_are_the_rows(tmp_path: Path) -> None:
     one.take(row)
     one.take(row._replace(row_id=S))
     one.spill()
-    found = list(one.rows())
+    found = [each for _, each in one.rows()]
     assert found == [row, row._replace(row_id=S)]
     assert all(isinstance(each, MinedRow) and isinstance(each.rba, tuple) for each in found)
     one.close()

@@ -7,19 +7,21 @@ from typing import Any
 import pytest
 
 from tests.unit.producers.oracle.redo_model import mined
+from wrackline.producers.contract.optional_parts import OpenTransactions
 from wrackline.producers.sources.oracle.mining.mined_row import (
     COMMIT,
     DELETE,
     INSERT,
     MISSING,
     ROLLBACK,
+    ROW_BYTES,
     START,
     UPDATE,
     MinedRow,
 )
-from wrackline.producers.sources.oracle.position import OraclePosition, last_at
+from wrackline.producers.sources.oracle.mining.position import OraclePosition, last_at
 from wrackline.producers.sources.oracle.transactions import spill_file
-from wrackline.producers.sources.oracle.transactions.mined_change import ROW_BYTES
+from wrackline.producers.sources.oracle.transactions.split_rows import RowJoiner
 from wrackline.producers.sources.oracle.transactions.transaction_buffer import TransactionBuffer
 from wrackline.schemas.errors import Definite, Transient
 
@@ -49,7 +51,7 @@ def out(buffer: TransactionBuffer) -> list[list[str]]:
     """Hand out all that can be."""
     found = []
     while (one := buffer.next_commit()) is not None:
-        found.append([row.redo for piece in one.pieces() for row in piece])
+        found.append([row.redo for piece in one.pieces() for _, row in piece])
         buffer.release(one)
     return found
 
@@ -80,7 +82,9 @@ def test_what_is_handed_out_says_whose_it_is(tmp_path: Path) -> None:
     assert one is not None
     assert (one.container, one.xid, one.username, one.committed, one.has_start) == (3, A, "APP", 77, True)
     assert one.place == (104, 1, (7, 104, 16))
-    assert one.cut == (3, A, one.place)
+    ((place, _),) = next(one.pieces())
+    assert place == (101, 1, (7, 101, 16), 1)
+    assert one.cut(place) == (3, A, one.place, place)
     other = a_buffer(tmp_path)
     take(other, [row(101, INSERT), row(104, COMMIT)])
     other.end_range(104)
@@ -156,11 +160,18 @@ def test_a_stop_inside_a_transaction_leaves_out_what_is_out(tmp_path: Path) -> N
     assert [len(piece) for piece in one.pieces(most_bytes=size)] == [1] * 5
     assert [len(piece) for piece in one.pieces(most_bytes=2 * size)] == [2, 2, 1]
     assert [len(piece) for piece in one.pieces(most_bytes=2 * size + 1)] == [3, 2]
-    stopped = BEGIN.inside(one.cut, 2, buffer.window)
+    stopped = BEGIN.inside(one.cut(pieces[0][-1][0]), 2, buffer.window)
     assert (stopped.oldest, stopped.seen) == (100, 110)
     again = a_buffer(tmp_path, stopped)
-    assert take(again, rows, 110) == [["1 103", "1 104", "1 105"]]
-    assert again.window.done == one.place
+    others = [row(101, INSERT, B, thread=2), row(107, COMMIT, B, thread=2)]  # its row is before the cut
+    for each in (*rows, *others):
+        again.take(each)
+    again.end_range(110)
+    rest = again.next_commit()
+    assert rest is not None
+    assert [each.redo for each in rest.passed()] == ["1 101", "1 102"]
+    assert out(again) == [["1 103", "1 104", "1 105"], ["1 101"]]
+    assert again.window.done.scn == 107
 
 
 def test_one_that_took_all_back_is_out_too(tmp_path: Path) -> None:
@@ -223,13 +234,16 @@ def test_more_transactions_than_memory_has_room_for_are_not_written_for_each_row
 
 def test_what_is_kept_is_shown_with_the_moment_of_the_oldest(tmp_path: Path) -> None:
     buffer = TransactionBuffer((1, 2), BEGIN, tmp_path, most_bytes=2_000)
-    assert buffer.kept == (0, None, 0)
+    assert buffer.backlog == OpenTransactions(0, None, 0)
+    unknown = a_buffer(tmp_path)
+    take(unknown, [row(100, START)])
+    assert unknown.backlog == OpenTransactions(1, None, 0), "no moment is not that of 1970"
     take(buffer, [row(100, START, B, timestamp=7_000_999), row(101, START, timestamp=8_000_000)])
-    assert buffer.kept == (2, 7_000, 0)
+    assert buffer.backlog == OpenTransactions(2, 7_000, 0)
     take(buffer, [row(102 + number, INSERT, redo="x" * 3_000) for number in range(5)])
-    assert buffer.kept.file_bytes > 3_000
+    assert buffer.backlog.file_bytes > 3_000
     take(buffer, [row(107, COMMIT, B), row(108, ROLLBACK)], 110)
-    assert buffer.kept == (0, None, 0)
+    assert buffer.backlog == OpenTransactions(0, None, 0)
 
 
 def test_a_folder_that_is_full_is_said_and_nothing_is_dropped(tmp_path: Path) -> None:
@@ -247,6 +261,17 @@ def test_a_row_without_a_sequence_is_the_one_s_that_has_the_slot(tmp_path: Path)
     take(buffer, [row(100, START), row(101, INSERT), row(102, INSERT, redo="x", row_id=R[:-1] + "2")], 102)
     undo = row(103, DELETE, UNKNOWN, rollback=True, row_id=R[:-1] + "2")
     assert take(buffer, [undo, row(104, COMMIT, UNKNOWN)], 104) == [["1 101"]]
+    assert buffer.doubts() == {}
+
+
+def test_a_row_without_a_sequence_is_of_its_own_slot_and_container(tmp_path: Path) -> None:
+    buffer = a_buffer(tmp_path)
+    others: list[dict[str, Any]] = [{"xid": B}, {"container": 4}]
+    begins = [row(100, START), *(row(100, START, **other) for other in others)]
+    inserts = [row(101, INSERT), *(row(101, INSERT, **other) for other in others)]
+    undo = row(102, DELETE, UNKNOWN, rollback=True)
+    commits = [row(103, COMMIT), row(104, COMMIT, B), row(105, COMMIT, container=4)]
+    assert take(buffer, [*begins, *inserts, undo, *commits], 105) == [["1 101"], ["1 101"]]
     assert buffer.doubts() == {}
 
 
@@ -330,6 +355,15 @@ def test_an_end_finds_the_rows_of_its_slot_that_are_not_later(tmp_path: Path) ->
     assert begins.window.open == 1, "the next one of the slot begins at the SCN of the end"
 
 
+def test_an_end_without_a_sequence_is_of_its_own_slot_and_of_a_transaction_without_one(
+    tmp_path: Path,
+) -> None:
+    buffer = a_buffer(tmp_path, OraclePosition(1, last_at(110), oldest=100, seen=110, done=last_at(110)))
+    take(buffer, [row(105, COMMIT, UNKNOWN), row(104, ROLLBACK, A[:-1] + "5", thread=2)])
+    take(buffer, [row(105, INSERT, C, thread=2)], 110)
+    assert buffer.window.open == 1, "what ended by itself is gone, and the other slot's is open"
+
+
 def test_the_oldest_open_transaction_is_where_a_stop_resumes(tmp_path: Path) -> None:
     buffer = a_buffer(tmp_path)
     take(buffer, [row(102, INSERT, B), row(103, INSERT), row(101, INSERT, B, thread=2)], 105)
@@ -365,6 +399,9 @@ def test_a_statement_in_several_rows_is_one(tmp_path: Path) -> None:
     parts = [row(101, INSERT, csf=True, redo="a", **same), row(101, INSERT, csf=True, redo="b", **same)]
     assert take(buffer, [row(100, START), *parts, row(101, INSERT, redo="c", **same)]) == []
     assert take(buffer, [row(102, COMMIT)], 102) == [["abc"]]
+    joiner = RowJoiner()
+    assert [joiner.join(part) for part in parts] == [None, None]
+    assert joiner.join(parts[0]._replace(csf=False, redo="c")) == parts[0]._replace(csf=False, redo="abc")
 
 
 @pytest.mark.parametrize(
@@ -424,6 +461,11 @@ def test_transactions_are_released_in_their_order(tmp_path: Path) -> None:
     buffer.release(first)
     with pytest.raises(ValueError, match="in their order"):
         buffer.release(first)
+    second = buffer.next_commit()
+    assert second is not None
+    buffer.release(second)
+    with pytest.raises(ValueError, match="in their order"):
+        buffer.release(second)
 
 
 def test_doubts_of_a_transaction_come_with_its_commit_or_not_at_all(tmp_path: Path) -> None:

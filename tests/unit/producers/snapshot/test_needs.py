@@ -190,6 +190,16 @@ def test_rule_5_of_too_many_missing_rows_all_are_read() -> None:
     assert len(desk.machine._tables[ID].state.missing) == 1
 
 
+def test_rule_12_a_changed_value_that_was_not_sent_makes_its_row_missing() -> None:
+    desk = Desk()
+    desk.transaction(partial(1, 2))
+    assert not desk.machine._tables[ID].state.missing  # the copy has the value, which did not change
+    ref, op, key, value, unsent = partial(2, 2)
+    assert unsent is not None
+    desk.transaction((ref, op, key, value, unsent._replace(again=True)))
+    assert list(desk.machine._tables[ID].state.missing) == [key]
+
+
 def created(number: int) -> RowChange:
     value = ENCODER.head(None, (number, number, None)) + TAIL
     key = ENCODER.key((number, None, None))

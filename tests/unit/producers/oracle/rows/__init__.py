@@ -1,0 +1,1 @@
+"""Oracle's types, and rows in the log and in chunks."""
