@@ -12,6 +12,7 @@ from wrackline.producers.sources.oracle.redo.statement import RedoStatement
 from wrackline.producers.sources.oracle.redo.values import value_of
 
 BLANKS = rb"[\t-\r ]*+"
+APART = BLANKS + rb"(?<=[\t-\r ])"
 STRING = rb"'((?:[^']|'')*+)'"
 NAME = rb'"([^"]++)"'
 WORDS = {
@@ -37,6 +38,11 @@ SIGNS = {
     b"Unsupported Type": RedoKind.UNSUPPORTED,
     b"XMLType(:1)": RedoKind.BOUND,
     b"XMLTYPE(:1)": RedoKind.BOUND,
+}
+VARIABLE = rb"[0-9A-Za-z_]++"
+WITHOUT_TEXT = {re.escape(sign): kind for sign, kind in SIGNS.items()} | {
+    rb"/\* JSON \*/ (?:EMPTY_BLOB\(\)|HEXTORAW\(" + STRING + rb"\))": RedoKind.UNSUPPORTED,
+    rb":" + VARIABLE: RedoKind.BOUND,
 }
 
 
@@ -89,26 +95,58 @@ class PatternReader:
 
     def redo(self) -> Redo:
         """Read all of the text."""
+        if self.peek(rb"XML DOC BEGIN:"):
+            found = self.selected()
+        elif self.peek(rb"DECLARE.*?BEGIN" + BLANKS):
+            if not self.text.startswith(b"select ", self.at):
+                self.take(rb".*? Stmt := '")
+                inner = self.take(rb"(update .*)';" + BLANKS + rb"\Z")[1]
+                return PatternReader(inner.replace(b"''", b"'")).redo()
+            found = self.selected()
+            self.take(BLANKS + rb"for update" + BLANKS + rb";?" + BLANKS + rb"(?:END;)?")
+        else:
+            found = self.changed()
+        self.take(BLANKS + rb";?" + BLANKS + rb"\Z")
+        return found
+
+    def changed(self) -> Redo:
+        """Read a change of a row."""
         word = self.take(rb"(insert) into (?=.)|(update) (?=.)|(delete) from (?=.)")
         operation = WORDS[(word[1] or word[2] or word[3]).decode()]
         owner, table = self.take(BLANKS + NAME + rb"\." + NAME).groups()
         changes: list[RedoCell] = []
-        conditions: list[RedoCell] = []
-        row_id = None
         if operation is RedoOperation.INSERT:
-            changes = self.inserted()
-        else:
-            if letter := self.peek(BLANKS + rb"([A-Za-z])(?=[ ;\0]|\Z)"):
-                self.alias = letter[1] + rb"\."
-            if operation is RedoOperation.UPDATE:
-                self.take(BLANKS + rb"set ")
-                changes = [self.assigned()]
-                while self.peek(BLANKS + rb","):
-                    changes.append(self.assigned())
-            if self.peek(BLANKS + rb"where "):
-                conditions, row_id = self.conditions()
-        self.take(BLANKS + rb";?" + BLANKS + rb"\Z")
-        return Redo(operation, owner, table, changes, conditions, row_id)
+            return Redo(operation, owner, table, self.inserted(), [], None)
+        self.named()
+        if operation is RedoOperation.UPDATE:
+            self.take(APART + rb"set ")
+            changes = [self.assigned()]
+            while self.peek(BLANKS + rb","):
+                changes.append(self.assigned())
+        return Redo(operation, owner, table, changes, *self.where())
+
+    def selected(self) -> Redo:
+        """Read which column of which row is selected."""
+        self.take(BLANKS + rb"select ")
+        letter = b"" if self.text.startswith(b'"', self.at) else self.take(rb"(.)\.")[1] + rb"\."
+        column = self.take(NAME)[1]
+        if self.peek(BLANKS + rb"into "):
+            self.take(VARIABLE)
+        owner, table = self.take(BLANKS + rb"from " + BLANKS + NAME + rb"\." + NAME).groups()
+        self.named()
+        if letter and letter != self.alias:
+            raise LookupError
+        cell = RedoCell(column, RedoKind.BOUND, b"")
+        return Redo(RedoOperation.UPDATE, owner, table, [cell], *self.where())
+
+    def named(self) -> None:
+        """Read a letter that stands for the table, if there is one."""
+        if letter := self.peek(BLANKS + rb"([A-Za-z])(?=[ ;\0]|\Z)"):
+            self.alias = letter[1] + rb"\."
+
+    def where(self) -> tuple[list[RedoCell], bytes | None]:
+        """Read the conditions, if there are any."""
+        return self.conditions() if self.peek(APART + rb"where ") else ([], None)
 
     def inserted(self) -> list[RedoCell]:
         """Read columns, then values."""
@@ -143,7 +181,7 @@ class PatternReader:
                 found.append(RedoCell(none[1], RedoKind.NULL, b""))
             else:
                 found.append(self.assigned())
-            if not self.peek(BLANKS + rb"and "):
+            if not self.peek(APART + rb"and "):
                 return found, row_id
 
     def value(self) -> tuple[RedoKind, bytes]:
@@ -157,8 +195,8 @@ class PatternReader:
             return RedoKind.UNISTR, units[1]
         if text := self.peek(STRING):
             return RedoKind.QUOTED if b"'" in text[1] else RedoKind.TEXT, text[1]
-        for sign, kind in SIGNS.items():
-            if self.peek(re.escape(sign)):
+        for sign, kind in WITHOUT_TEXT.items():
+            if self.peek(sign):
                 return kind, b""
         for name, kind in FUNCTIONS.items():
             if call := self.peek(name + rb"\(" + STRING + MASKS.get(kind, rb"") + rb"\)"):
