@@ -1,5 +1,6 @@
 """Only SQL_REDO, on one core: a statement's text to the places of its cells; sqlglot makes a tree of it.
 
+`to events` makes Avro of the cells too: all that a row costs between LogMiner's text and Kafka's bytes.
 Rows of `orders`, as LogMiner prints them with all columns logged: of four statements one inserts, two update,
 with the whole old row behind WHERE, and one deletes.  `as objects` makes an object of each cell, as a tree
 has them; `plain` is our own build without a compiler.  `copy` copies the texts, and `find` looks for a byte
@@ -16,6 +17,7 @@ from bench.plain_build import prefer_source
 from bench.runner import Contender, Size
 from bench.score import Outcome
 from bench.workloads.orders import Order, orders
+from wrackline.producers.contract.steps import RowChange
 
 METRIC, BYTES = "statements_per_s", "mb_per_s"
 UNITS = {METRIC: "statements/s", BYTES: "MB/s"}
@@ -32,6 +34,7 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     few, fewer = max(rows // 20, 1), max(rows // 200, 1)  # of the slow ones: rates do not depend on it
     yield [
         Contender("wrackline", compiled, (rows,), ours=True),
+        Contender("wrackline, to events", to_events, (rows,)),
         Contender("wrackline, as objects", as_objects, (few,)),
         Contender("wrackline-plain", plain, (few,)),
         Contender("sqlglot", tree, (fewer,)),
@@ -61,6 +64,42 @@ def _places() -> Read:
             statement.parse(text)
 
     return read
+
+
+def to_events(rows: int) -> Outcome:
+    """Make the events of the statements, with a frame for each batch as for a transaction."""
+    from wrackline.producers.sources.oracle.discover.facts import OracleType  # noqa: PLC0415 - after `plain`
+    from wrackline.producers.sources.oracle.discover.types import column_type  # noqa: PLC0415 - after `plain`
+    from wrackline.producers.sources.oracle.rows.rows import OracleRowDecoder  # noqa: PLC0415 - after `plain`
+    from wrackline.schemas.events.frame import Frame  # noqa: PLC0415 - after `plain`
+    from wrackline.schemas.events.projection import project_all  # noqa: PLC0415 - after `plain`
+    from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema  # noqa: PLC0415 - after `plain`
+
+    types = [
+        *(OracleType("NUMBER", precision=18, scale=0), OracleType("NUMBER", precision=18, scale=0)),
+        *(OracleType("VARCHAR2", length=40), OracleType("NUMBER", precision=9, scale=0)),
+        *(OracleType("NUMBER", precision=12, scale=2), OracleType("VARCHAR2", length=20)),
+        *(OracleType("VARCHAR2", length=80), OracleType("TIMESTAMP(6) WITH TIME ZONE")),
+        OracleType("TIMESTAMP(6)"),
+    ]
+    names = [name.upper() for name in Order._fields]
+    columns = tuple(
+        Column(name, number, column_type(sql_type, column=name), number > 1)
+        for number, (name, sql_type) in enumerate(zip(names, types, strict=True), 1)
+    )
+    table = TableSchema(TableId("DB", "SHOP", "ORDERS"), columns, ("ID",), KeyKind.PRIMARY)
+    decoder = OracleRowDecoder(1, project_all(table), types, 1, 2)
+    operations = {105: 1, 100: 2, 117: 3}  # by a statement's first letter
+
+    def read(texts: list[bytes]) -> None:
+        events: list[RowChange] = []
+        frame = Frame(bytes(120), bytes(40))
+        for ordinal, text in enumerate(texts):
+            decoder.change(operations[text[0]], text, frame, ordinal, events)
+        if len(events) != len(texts):
+            raise ValueError("not every statement became one event")
+
+    return _timed(read, rows)
 
 
 def as_objects(rows: int) -> Outcome:
