@@ -103,6 +103,9 @@ _SQLSERVER_ROWS = (
 )
 _CELLS = ("packed_row", "rows", "before_images")
 _SQLSERVER = f"{_UNIT}sqlserver/"
+_ORACLE = f"{_UNIT}oracle/"
+_ORACLE_FILES = ("log_files", "mining_range", "incarnation", "mined_row")
+_ORACLE_CHANGES = ("mined_change", "change_stack", "split_rows", "spill_file", "slot_index")
 _LANES = tuple(
     f"{_UNIT}test_{name}.py"
     for name in ("lanes", "lanes_alone", "lane_openings", "lanes_apart", "lanes_sessions", "one_that_hangs")
@@ -163,6 +166,25 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"producers/sources/sqlserver/follow/{name}.py": (f"{_SQLSERVER}test_{name}.py",)
         for name in ("handover", "continuity", "instance_tracker")
     },
+    **{
+        f"producers/sources/oracle/mining/{name}.py": (f"{_ORACLE}test_{name}.py",)
+        for name in ("mining_sql", "safe_scn")
+    },
+    "producers/sources/oracle/redo/values.py": (f"{_ORACLE}test_redo_values.py",),
+    "producers/sources/oracle/redo/continuations.py": (f"{_ORACLE}test_redo_statement.py",),
+    **{
+        f"producers/sources/oracle/mining/{name}.py": (f"{_ORACLE}test_log_files.py",)
+        for name in _ORACLE_FILES
+    },
+    **{
+        f"producers/sources/oracle/transactions/{name}.py": (
+            f"{_ORACLE}test_transaction_buffer.py",
+            f"{_ORACLE}test_savepoints.py",
+            f"{_ORACLE}test_spill_file.py",
+        )
+        for name in (*_ORACLE_CHANGES, "open_transaction", "transaction_buffer")
+    },
+    "producers/sources/oracle/mining/position.py": (f"{_ORACLE}test_position.py",),
     "schemas/pipelines/deal.py": (
         "tests/unit/test_deal.py",
         "tests/unit/control/test_file_tasks.py",

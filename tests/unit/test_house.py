@@ -49,7 +49,7 @@ PARTICIPLES = {"told", "kept", "taken", "asked", "said", "found"}
 PUBLIC = {  # these are part of a contract, or of a document for programs
     *((f"producers.{module}", "kept") for module in ("contract.optional_parts", "sources.mysql.source")),
     *((f"producers.sources.postgres.{module}", "kept") for module in ("databases", "source")),
-    ("producers.sources.sqlserver.source", "kept"),
+    *((f"producers.sources.{kind}.source", "kept") for kind in ("oracle", "sqlserver")),
     *((f"consumers.{module}", "kept") for module in ("contract.letters", "lake.letters_table")),
     *(
         (f"consumers.{module}.letters", "kept")

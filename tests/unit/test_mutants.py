@@ -14,7 +14,10 @@ from tests.mutants.tests_of import TESTS
 from wrackline.producers.kafka.client import client
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("producers/snapshot", "producers/kafka", "producers/kit/reads", "producers/kit/preflight")
+FOLDERS = (
+    *("producers/snapshot", "producers/kafka", "producers/kit/reads", "producers/kit/preflight"),
+    "producers/sources/oracle/transactions",
+)
 ALONE = (
     "producers/contract/snapshot_requests.py",
     "producers/cutting/cutter.py",
@@ -33,6 +36,10 @@ ALONE = (
     "producers/sources/sqlserver/follow/instance_tracker.py",
     "producers/sources/sqlserver/poll/capture_watch.py",
     "producers/sources/sqlserver/session/shared_question.py",
+    *(f"producers/sources/oracle/redo/{name}.py" for name in ("continuations", "values")),
+    *(f"producers/sources/oracle/mining/{name}.py" for name in ("incarnation", "log_files", "mined_row")),
+    *(f"producers/sources/oracle/mining/{name}.py" for name in ("mining_range", "mining_sql", "position")),
+    "producers/sources/oracle/mining/safe_scn.py",
     "schemas/pipelines/deal.py",
     "consumers/contract/batch_scope.py",
     "consumers/contract/plan.py",

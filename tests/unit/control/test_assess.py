@@ -20,6 +20,7 @@ from wrackline.producers.contract.trials import LEFT_S, LogPace, Trial, left_sta
 from wrackline.producers.sources.mysql.check import check_rules as mysql_rules
 from wrackline.producers.sources.mysql.check import check_table_rules
 from wrackline.producers.sources.mysql.trials import ADMIN_REFUSED
+from wrackline.producers.sources.oracle.check import check_rules as oracle_rules
 from wrackline.producers.sources.postgres.check import check_rules as pg_rules
 from wrackline.producers.sources.postgres.check import check_table_rules as pg_table_rules
 from wrackline.producers.sources.sqlserver.check import check_rules as sqlserver_rules
@@ -249,7 +250,7 @@ def test_the_largest_the_widest_and_one_by_chance_are_tried() -> None:
 
 ALL_RULES = [
     rule
-    for module in (pg_rules, pg_table_rules, mysql_rules, check_table_rules, sqlserver_rules)
+    for module in (pg_rules, pg_table_rules, mysql_rules, check_table_rules, oracle_rules, sqlserver_rules)
     for rule in vars(module).values()
     if isinstance(rule, Rule)
 ]

@@ -24,7 +24,7 @@ def stage(side: str, kind: str, **properties: object) -> dict[str, Any]:
 
 
 EDGE = [{"from": "source", "to": "target"}]
-PRINTED_DRAFT = {  # as the document prints it: Oracle is not there
+PRINTED_DRAFT = {  # as the document prints it
     "stages": [
         {
             "name": "source",
@@ -257,7 +257,7 @@ UNKNOWN_YET = ("requireManualDrop", "ddlBlacklist", "description")  # settings o
 
 @st.composite
 def documents(draw: st.DrawFn) -> dict[str, Any]:
-    kind = draw(st.sampled_from(["postgres", "mysql", "mariadb", "sqlserver"]))
+    kind = draw(st.sampled_from(["postgres", "mysql", "mariadb", "sqlserver", "oracle"]))
     target = draw(st.sampled_from(["iceberg", "delta", "postgres"]))
     made: dict[str, Any] = {}
     sides: dict[str, dict[str, Any]] = {"source": {}, "target": {}}

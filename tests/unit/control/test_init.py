@@ -173,6 +173,15 @@ def test_sql_server_s_protection_has_the_flag_of_the_others(tmp_path: Path) -> N
     assert source_of(file)["driver"]["encrypt"] == "strict"
 
 
+def test_oracle_s_database_and_protection_have_the_flags_of_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "shop.toml"
+    named = ("--set", "database.pdb.name=SHOP1")
+    assert init(file, *named, source="oracle", database="ORCLCDB", tls="verify_ca") == Exit.OK
+    database = source_of(file)["database"]
+    assert (database["dbname"], database["pdb"]["name"]) == ("ORCLCDB", "SHOP1")
+    assert database["ssl"]["mode"] == "verify_ca"
+
+
 def test_both_processes_can_be_asked_how_it_goes(tmp_path: Path) -> None:
     file = tmp_path / "shop.toml"
     lake = ["--target", "iceberg", "--warehouse", "/data/lake"]
@@ -405,7 +414,7 @@ def test_on_a_terminal_it_asks_and_asks_again(tmp_path: Path) -> None:
     assert settings(file)["source"]["database"]["sslmode"] == "require"
     assert settings(file)["topic"]["prefix"] == "shop", "the database's name is offered"
     assert said.index("connector.class") < said.index("database.hostname") < said.index("topic.prefix")
-    assert "One of: mariadb, mysql, postgres, sqlserver." in said
+    assert "One of: mariadb, mysql, oracle, postgres, sqlserver." in said
     assert "Press Enter to copy all tables" in said
     assert "Press Enter for none: the pipeline then ends in Kafka." in said
     assert said.rstrip().endswith(f"next: wrackline check {file}")

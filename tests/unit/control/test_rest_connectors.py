@@ -300,7 +300,7 @@ def test_one_half_rests_alone_and_the_connector_runs(crew: Crew, client: Client)
         ("DELETE /connectors/shop/offsets", 405, "rest.by_file"),
         ("POST /connectors/shop/restart?onlyFailed=c4n4ry", 400, None),
         ("POST /connectors/shop/pause", 405, None),
-        ("GET /connector-plugins/oracle/config", 404, "rest.no_plugin"),
+        ("GET /connector-plugins/mongodb/config", 404, "rest.no_plugin"),
     ],
 )
 def test_what_is_wrong_changes_nothing(
@@ -329,7 +329,7 @@ def test_targets_are_listed_for_those_who_ask_for_them(client: Client, install: 
     install("broken-conch", "import a_driver_that_nobody_has", {"source": "conch"})
     sources = client.ask("GET", "/connector-plugins")[1]
     assert [(one["class"], one["type"]) for one in sources] == [
-        (kind, "source") for kind in ("mariadb", "mysql", "postgres", "sqlserver")
+        (kind, "source") for kind in ("mariadb", "mysql", "oracle", "postgres", "sqlserver")
     ]
     assert client.ask("GET", "/connector-plugins?type=source")[1] == sources
     targets = client.ask("GET", "/connector-plugins?type=target")[1]

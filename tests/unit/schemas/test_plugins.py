@@ -165,7 +165,7 @@ def test_what_is_wrong_with_one_plug_in_is_an_error_of_those_who_name_it(
         load("conch")
     assert caught.value.code == code
     assert "plugin.import_failed" not in codes(checked(**{"connector.class": "postgres"}))
-    assert list(Installed().versions("source")) == ["mariadb", "mysql", "postgres", "sqlserver"]
+    assert list(Installed().versions("source")) == ["mariadb", "mysql", "oracle", "postgres", "sqlserver"]
     [fact] = [fact for fact in examine() if fact.name == "source conch"]
     assert not fact.good
     assert not fact.needed

@@ -335,7 +335,6 @@ def test_a_topic_group_must_be_listed() -> None:
     ("kind", "hint"),
     [
         ("postgress", "did you mean postgres?"),
-        ("io.debezium.connector.oracle.OracleConnector", "installed: "),
         ("io.debezium.connector.mongodb.MongoDbConnector", "installed: "),
         ("os", "installed: "),
     ],

@@ -72,7 +72,12 @@ COMPOSED = {
     ),
 }
 # the validator lets only that through
-ONE_ANSWER = {"plugin.name", "slot.drop.on.stop", *(mode.name for mode in MODES)}
+ONE_ANSWER = {
+    "plugin.name",
+    "slot.drop.on.stop",
+    "database.connection.adapter",
+    *(mode.name for mode in MODES),
+}
 # read with all that is below; a test of each is here
 WHOLE = ("kafka.", "topic.creation.", "spark.")
 
