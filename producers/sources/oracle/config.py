@@ -28,6 +28,7 @@ DEFAULT_PORT: Final = 1521
 _HOST = r"(?:(?!-)(?=.*[A-Za-z0-9])[A-Za-z0-9._-]+|(?=[^:]*:[^:]*:)[0-9A-Fa-f:.]+)"
 _NODE = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[^/\0]+)?"
 _NAME = r'[^"\0]{1,128}|"[^"\0]{1,128}"'
+_SERVICE = r'[^",;/()=\0\s]{1,128}|"[^"()=\0]{1,128}"'  # neither a list, an address nor a descriptor
 _TABLE = rf"(?:(?:{_NAME.replace('^', '^.')})\.)?(?:{_NAME.replace('^', '^.')})"
 _ADAPTERS = ("logminer", "logminer_unbuffered")
 
@@ -80,7 +81,7 @@ _SERVER = (
         HIGH,
         GROUP,
         required=True,
-        validator=matching(_NAME, "the name of a service"),
+        validator=matching(_SERVICE, "the name of one service, without host and port"),
     ),
     Setting(
         "database.pdb.name",

@@ -87,6 +87,7 @@ UNHONOURED_HERE: Final = (
             ("xstream.<rest>", "XStream is not used"),
             ("openlogreplicator.<rest>", "OpenLogReplicator is not used"),
             ("secondary.<rest>", "one database is mined"),
+            ("log.mining.readonly.hostname", "one database is mined"),
             ("log.mining.buffer.<rest>", "transactions are kept in memory, and in files beyond 64 MiB"),
             ("log.mining.path.dictionary", "the catalogue itself is asked"),
             ("log.mining.query.filter.mode", "rows of captured owners are asked for"),

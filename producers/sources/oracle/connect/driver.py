@@ -3,7 +3,7 @@
 `oracledb` itself is a `Driver`; so is the model of a database that the tests have behind the same calls.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 Binds: TypeAlias = Mapping[str, int | str | bytes | None]
@@ -21,8 +21,17 @@ class DriverCursor(Protocol):
         """How many rows a statement changed, or how many were fetched."""
         ...
 
-    def execute(self, statement: str, parameters: Binds) -> object:
-        """Run a statement; its binds have names."""
+    def execute(
+        self, statement: str, parameters: dict[str, int | str | bytes | None], *, fetch_lobs: bool
+    ) -> object:
+        """Run a statement; its binds have names, in a dict and nothing else.
+
+        `fetch_lobs`: whether large objects come as what reads them, and not as their values.
+        """
+        ...
+
+    def var(self, typ: type, size: int, arraysize: int) -> object:
+        """Make what takes the values of a column."""
         ...
 
     def fetchmany(self, size: int) -> Sequence[Fields]:
@@ -38,6 +47,8 @@ class DriverConnection(Protocol):
     """A session."""
 
     call_timeout: int  # milliseconds that one round trip may take; 0: no limit
+    outputtypehandler: Callable[[Any, Any], object] | None
+    """Of a cursor and a column's metadata, what takes the column's values; None: the driver chooses."""
 
     def cursor(self) -> DriverCursor:
         """Make a cursor."""

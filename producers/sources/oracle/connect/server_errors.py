@@ -7,7 +7,7 @@
 | ORA-12170, 12541, 12543, 12545, DPY-6005 | the server can't be reached | we |
 | ORA-12505, 12514, DPY-6001, 6003 | the listener does not know the database (yet) | we |
 | ORA-00018, 00020, 02391, 12516, 12518 to 12520 | too many sessions | we |
-| ORA-01555, 01466, 08103, 08180, 08181 | rows as of an SCN are gone | we, with a newer SCN |
+| ORA-01555, 01466, 08103, 08176, 08180, 08181 | rows as of an SCN are gone | we, with a newer SCN |
 | ORA-00308, 00310, 00334, 01280, 01284, 01289, 01291, 01292, 01304, 01306, 01307, 01333, 01343, 01346, | | |
 | 01353, 01368, 01371 | log files changed while they were mined | we, with the files of now |
 | ORA-04030, 04031, 04036 | the server has no memory left | we |
@@ -22,7 +22,8 @@
 | ORA-65011, 65040, 65090 | the pluggable database is another one than was set | an operator |
 | ORA-01325, 01347 | the database does not log what is mined | an operator |
 | ORA-01722, 01830, 01843, 01858, 01861, 06502, 12899 | a value that can't be read or compared | an operator |
-| ORA-00900 to 00936, 01745, 01747, 01756 | a statement that will fail again | an operator |
+| ORA-00900 to 00936, 01745, 01747, 01756, 03048 to 03050 | a statement that will fail again | an operator |
+| DPY-2003, 4008, 4010 | the same: its binds are not what the driver wants | an operator |
 | ORA-00904 | a column is missing | an operator |
 | ORA-16000 | the database only reads | an operator |
 | all others | a lost connection, or nobody knows | we |
@@ -46,6 +47,14 @@ SERVER_LOST = define(
     Transient,
     "the server did not {doing}: {reason}",
     hint="it is retried automatically, on a new connection; see the server's alert log",
+)
+TEXT_UNDECODED = define(
+    "oracle.text_undecoded",
+    OperatorNeeded,
+    "the server did not {doing}, because a text that it sent is not UTF-8: the database has bytes that are no"
+    " characters of its character set",
+    hint="find such rows, and correct them: SELECT ROWID FROM <owner>.<table> WHERE"
+    " UTL_I18N.VALIDATE_CHARACTER_ENCODING(<column>) > 0;",
 )
 UNREACHABLE = define(
     "oracle.unreachable",
@@ -126,10 +135,10 @@ LOGIN_REFUSED = define(
     "oracle.login_refused",
     OperatorNeeded,
     "the server refuses the login: {reason}",
-    hint="correct database.user and database.password; its state: SELECT ACCOUNT_STATUS FROM DBA_USERS"
-    " WHERE USERNAME = '<user>'; if it is locked: ALTER USER <user> ACCOUNT UNLOCK; if its password"
-    " has expired: ALTER USER <user> IDENTIFIED BY <password>; if it may not log in: GRANT CREATE"
-    " SESSION TO <user>;",
+    hint="correct database.user and database.password; in a container database the user has to be a common"
+    " one, such as C##WRACKLINE; its state: SELECT ACCOUNT_STATUS FROM DBA_USERS WHERE USERNAME = '<user>';"
+    " if it is locked: ALTER USER <user> ACCOUNT UNLOCK; if its password has expired: ALTER USER <user>"
+    " IDENTIFIED BY <password>; if it may not log in: GRANT CREATE SESSION TO <user>;",
     connects=True,
 )
 ENCRYPTION_DIFFERS = define(
@@ -163,7 +172,8 @@ RIGHT_MISSING = define(
     "oracle.right_missing",
     OperatorNeeded,
     "the user may not {doing}: {reason}",
-    hint=_GRANTS,
+    hint=f"{_GRANTS}; if it may not enter the pluggable database, in CDB$ROOT: GRANT SET CONTAINER TO <user>"
+    " CONTAINER = ALL;",
 )
 OBJECT_MISSING = define(
     "oracle.object_missing",
@@ -225,7 +235,7 @@ def _dpy(*numbers: int) -> frozenset[str]:
 
 _UNREADY: Final = _ora(1033, 1034, 1089, 1090, 1109, 1219, 12526, 12527, 12528, 65024, 65054)
 _SERVICES: Final = _ora(12505, 12514) | _dpy(6001, 6003)
-_GONE: Final = _ora(1555, 1466, 8103, 8180, 8181)
+_GONE: Final = _ora(1555, 1466, 8103, 8176, 8180, 8181)
 _LOGS: Final = _ora(
     *(308, 310, 334, 1280, 1284, 1289, 1291, 1292, 1304, 1306, 1307, 1333, 1343, 1346, 1353, 1368, 1371)
 )
@@ -260,8 +270,9 @@ _TABLE: Final = ErrorTable(
         VALUE_REFUSED: _ora(1722, 1830, 1843, 1858, 1861, 6502, 12899),
         STATEMENT_REFUSED: _ora(
             *(900, 901, 902, 903, 905, 906, 907, 908, 909, 911, 917, 918, 920, 921, 922, 923, 926, 928, 932),
-            *(933, 936, 1745, 1747, 1756),
-        ),
+            *(933, 936, 1745, 1747, 1756, 3048, 3049, 3050),  # the last three from 23ai on
+        )
+        | _dpy(2003, 4008, 4010),
         ONLY_READS: _ora(16000),
     },
     otherwise=SERVER_LOST,

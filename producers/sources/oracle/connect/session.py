@@ -7,10 +7,16 @@ In: statements with named binds.  Out: rows of int, str, bytes and None.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
-from wrackline.producers.sources.oracle.connect.driver import Binds, Driver, DriverConnection, Fields
-from wrackline.producers.sources.oracle.connect.server_errors import explain
+from wrackline.producers.sources.oracle.connect.driver import (
+    Binds,
+    Driver,
+    DriverConnection,
+    DriverCursor,
+    Fields,
+)
+from wrackline.producers.sources.oracle.connect.server_errors import TEXT_UNDECODED, explain
 
 NO_BINDS: Final[Binds] = MappingProxyType({})
 AT_ONCE: Final = 1_000  # rows of one round trip
@@ -19,6 +25,7 @@ _PARTING_MS: Final = 5_000  # that the log-off may take
 _MOMENT: Final = "SYYYY-MM-DD HH24:MI:SS"
 FORMATS: Final = (
     "ALTER SESSION SET"
+    " NLS_CALENDAR = 'GREGORIAN'"
     f" NLS_DATE_FORMAT = '{_MOMENT}'"
     f" NLS_TIMESTAMP_FORMAT = '{_MOMENT}.FF9'"
     f" NLS_TIMESTAMP_TZ_FORMAT = '{_MOMENT}.FF9 TZH:TZM'"
@@ -27,6 +34,7 @@ FORMATS: Final = (
     " TIME_ZONE = '00:00'"
 )
 """They shape the texts of SQL_REDO, and the values of a chunk."""
+_OF_BYTES: Final = frozenset({"DB_TYPE_BLOB", "DB_TYPE_RAW", "DB_TYPE_LONG_RAW"})
 
 
 class OracleSession:
@@ -38,6 +46,7 @@ class OracleSession:
         self._calling = False
         self.closed = False
         try:
+            connection.outputtypehandler = _stored_document
             self.execute(FORMATS, "take a session's formats")
         except BaseException:
             self.close()
@@ -52,7 +61,7 @@ class OracleSession:
         with self._explained(doing):
             cursor = self._connection.cursor()
             try:
-                cursor.execute(sql, binds)
+                cursor.execute(sql, dict(binds), fetch_lobs=False)
                 return cursor.rowcount
             finally:
                 with suppress(self._driver.Error):
@@ -67,7 +76,7 @@ class OracleSession:
         try:
             cursor.arraysize = cursor.prefetchrows = at_once
             with self._explained(doing):
-                cursor.execute(sql, binds)
+                cursor.execute(sql, dict(binds), fetch_lobs=False)
             while True:
                 with self._explained(doing):
                     rows = cursor.fetchmany(at_once)
@@ -112,5 +121,15 @@ class OracleSession:
             yield
         except (self._driver.Error, OSError) as error:  # not each error of the network is made the driver's
             raise explain(error, doing) from None
+        except UnicodeDecodeError:  # it has the text
+            raise TEXT_UNDECODED(doing=doing) from None
         finally:
             self._calling = False
+
+
+def _stored_document(cursor: DriverCursor, column: Any) -> object:  # noqa: ANN401 - the driver's own
+    """Take a document as it is stored: where a constraint says it is JSON, the driver would make objects."""
+    if not (column.is_json or column.is_oson):
+        return None
+    of = bytes if column.type_code.name in _OF_BYTES else str
+    return cursor.var(of, column.internal_size or 0, cursor.arraysize)
