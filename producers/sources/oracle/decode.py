@@ -4,8 +4,9 @@
     the catalogue, at a DDL or behind a range                       ->   Appeared, Reshaped, ... in between
 
 A transaction is announced with its first published change, so one without our rows costs a place and no step.
-Ordinals count the rows of all tables that the filters select, before any filter of columns, and whatever has
-become of a table: so the same event has the same seq after any restart.
+Ordinals count the rows of all tables that the filters select, before any filter of columns, and whether they
+can be read: so the same event has the same seq after any restart.  Rows of a table that is gone have no name,
+and may be anybody's: none is counted, or what others drop would change the numbers.
 
 What is committed is handed out behind each range, because only then the catalogue is known that belongs to
 the range's DDL.  It comes a batch at a time, so a transaction of any size costs bounded memory.
@@ -43,15 +44,15 @@ from wrackline.producers.sources.oracle.mining.position import (
     last_at,
 )
 from wrackline.producers.sources.oracle.outgoing_transaction import OutgoingTransaction
-from wrackline.producers.sources.oracle.redo.kinds import UnknownRedoError
+from wrackline.producers.sources.oracle.redo.kinds import UnknownColumnsError, UnknownRedoError
 from wrackline.producers.sources.oracle.resolver import (
     OracleSignalReader,
     OracleTableReader,
     OracleTableResolver,
     is_unresolved,
 )
-from wrackline.producers.sources.oracle.rows.rows import UnknownColumnsError
 from wrackline.producers.sources.oracle.rows.source_record import OracleSourceLabels
+from wrackline.producers.sources.oracle.transactions.open_transaction import TableDoubt
 from wrackline.producers.sources.oracle.transactions.transaction_buffer import (
     PIECE_BYTES,
     TransactionBuffer,
@@ -106,7 +107,7 @@ class OracleDecoder:
         self._known: dict[TableKey, bool] = {}  # whether rows of a name are needed
         self._look: OracleLook | None = None
         self._followed: OracleLook | None = None
-        self._owners: dict[str, int] = {}  # of tables, and up to which SCN rows of theirs may be missing
+        self._owners: dict[str, int] = {}  # whose rows are mined, and up to which SCN some may be missing
         self._late: set[str] = set()  # those whose tables wait
         self._ended = False  # whether a range has, and what it committed is being handed out
         self._question = False
@@ -127,6 +128,8 @@ class OracleDecoder:
         if buffer is None:
             buffer = self._buffer = self._make_buffer(piece.threads)
         buffer.know(piece.threads)
+        after = 0 if self._look is None else buffer.after
+        self._owners = {owner: self._owners.get(owner, after) for owner in piece.owners}
         if self._look is None:
             self._look = piece.look
             self._tell_news()
@@ -174,7 +177,7 @@ class OracleDecoder:
             self._buffer.close()
 
     def _is_needed(self, row: MinedRow) -> bool:
-        """Whether a row may be of a table that is read; who has no name is looked up behind the range."""
+        """Whether a row may be of a table that is read; one without a name is looked up behind the range."""
         if not row.table or row.operation == DDL or is_unresolved(row):
             return True
         key = row.of_table
@@ -187,6 +190,9 @@ class OracleDecoder:
         self._ended = False
         self.backlog = buffer.backlog
         self._doubt(buffer.doubts())
+        if self._look is not None:  # the next range has the rows of the owners that it shows
+            for facts in self._look.tables.values():
+                self._owners.setdefault(facts.id.schema, buffer.after)
         self._tell_news()
         at, window = self._log.at, self._window(last_at(buffer.after))
         waits = at.cut is not None and at.place.scn > buffer.after
@@ -257,15 +263,19 @@ class OracleDecoder:
             self._tell_news(opened.deeds)
 
     def _row(self, opened: OutgoingTransaction, place: RedoRowPlace, row: MinedRow) -> None:
-        opened.done += 1
+        nameless = row.operation != DDL and is_unresolved(row)
+        number = self._resolver.number_of(row, self._look) if nameless else None
         opened.last = place
+        if nameless and number is None:
+            return
+        opened.done += 1
         if row.operation == DDL:
             self._ddl(opened, row)
         elif opened.hidden:
             return
-        elif not is_unresolved(row):
+        elif number is None:
             self._change(opened, row)
-        elif (number := self._resolver.number_of(row, self._look)) is not None:
+        else:
             self._void(opened, number)
 
     def _change(self, opened: OutgoingTransaction, row: MinedRow) -> None:
@@ -363,10 +373,10 @@ class OracleDecoder:
         if table is not None and self._tracker.tables.captures(table):
             self._log.report(Fault(table, error))
 
-    def _doubt(self, doubts: Mapping[TableKey, WracklineError]) -> None:
+    def _doubt(self, doubts: Mapping[TableKey, TableDoubt]) -> None:
         """Report tables of which it is not known what was changed."""
-        for (_, owner, name), error in doubts.items():
-            number = self._resolver.number_named(owner, name)
+        for (_, owner, name), (object_id, error) in doubts.items():
+            number = self._resolver.number_named(owner, name, object_id)
             if number is not None:
                 self._give_up(number, error)
 
@@ -388,16 +398,15 @@ class OracleDecoder:
     def _complete(self, look: OracleLook) -> OracleLook:
         """Leave tables out of an owner whose first changes may not have been mined.
 
-        Rows of an owner are mined once a look has shown a table of it.  A transaction that was open then may
-        have changed it before, so the table comes when all of these have ended.
+        Rows of an owner are mined once a look has shown a table of it, and as long as looks show one.  A
+        transaction that was open then may have changed it before, so the table comes when all of these have
+        ended.
         """
         assert self._buffer is not None  # noqa: S101 - it was made with the first piece, only for the type
-        after, oldest = self._buffer.after, self._buffer.window.oldest
-        for facts in look.tables.values():
-            self._owners.setdefault(facts.id.schema, 0 if self._followed is None else after)
-        self._late = {owner for owner, scn in self._owners.items() if scn >= oldest}
+        oldest = self._buffer.window.oldest
+        owners = {facts.id.schema for facts in look.tables.values()}
+        self._late = {owner for owner in owners if self._owners.get(owner, oldest) >= oldest}
         if not self._late:
-            self._owners = dict.fromkeys(self._owners, 0)
             return look
         tables = {number: facts for number, facts in look.tables.items() if facts.id.schema not in self._late}
         return replace(look, tables=tables)

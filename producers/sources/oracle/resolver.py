@@ -27,9 +27,9 @@ SIGNALS_UNREAD = define(
     "oracle.signals_unread",
     OperatorNeeded,
     "signals in {table} are skipped because they can't be read: {reason}; {count} so far",
-    hint="create the table again: CREATE TABLE {table_name} (ID VARCHAR2(80) PRIMARY KEY, TYPE VARCHAR2(32)"
-    " NOT NULL, DATA VARCHAR2(2048)); then: ALTER TABLE {table_name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;"
-    " then send the signals again",
+    hint="as its owner, make the table again: DROP TABLE {table_name} PURGE; CREATE TABLE {table_name} (ID"
+    " VARCHAR2(80) PRIMARY KEY, TYPE VARCHAR2(32) NOT NULL, DATA VARCHAR2(2048)); and because its rights went"
+    " with it: GRANT SELECT ON {table_name} TO <user>; then send the signals again",
 )
 
 _NO_NAME: Final = "OBJ# "  # what LogMiner shows where the catalogue has another version of a table, or none
@@ -121,19 +121,17 @@ class OracleTableResolver:
 
         Of a partition that is new, only the newest look knows whose it is.
         """
-        for look in (self._look, newest or self._look):
-            number = look.parts.get(row.object_id, row.object_id)
-            if number in self._look.tables:
-                return number
-        if is_unresolved(row):
-            return None
-        return self._numbers.get(self.id_of(row.owner, row.table))
+        if newest is not None and (number := newest.parts.get(row.object_id)) in self._look.tables:
+            return number
+        return self.number_named(row.owner, row.table, row.object_id)
 
-    def number_named(self, owner: str, name: str) -> int | None:
-        """Return the OBJECT_ID of a name of the log, which may be a number."""
-        if (number := name.removeprefix(_NO_NAME)) != name and number.isdecimal():
-            whole = self._look.parts.get(int(number), int(number))
-            return whole if whole in self._look.tables else None
+    def number_named(self, owner: str, name: str, object_id: int) -> int | None:
+        """Return the OBJECT_ID of the table that had this name and this number in the log."""
+        number = self._look.parts.get(object_id, object_id)
+        if number in self._look.tables:
+            return number
+        if name.startswith(_NO_NAME) or number in self._look.names:
+            return None  # the catalogue of now may have given another table the name
         return self._numbers.get(self.id_of(owner, name))
 
     def id_of(self, owner: str, name: str) -> TableId:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Final
@@ -49,7 +50,7 @@ from wrackline.producers.sources.oracle.heartbeat import OracleHeartbeat
 from wrackline.producers.sources.oracle.mining import mining_sql
 from wrackline.producers.sources.oracle.mining.incarnation import Incarnation
 from wrackline.producers.sources.oracle.mining.log_files import cover
-from wrackline.producers.sources.oracle.mining.log_miner import listed_files
+from wrackline.producers.sources.oracle.mining.log_miner import ended_logs, listed_files
 from wrackline.producers.sources.oracle.mining.mining_thread import mining_thread
 from wrackline.producers.sources.oracle.mining.position import OraclePosition, position_of
 from wrackline.producers.sources.oracle.mining.safe_scn import THREAD, flush_table
@@ -85,7 +86,7 @@ NODE_UNASKED = define(
 
 _AHEAD: Final = 8 << 20  # bytes that were mined and not handed out
 _LOG: Final = "SELECT CURRENT_SCN, RESETLOGS_CHANGE#, DBID FROM V$DATABASE"
-_OPEN: Final = "SELECT MIN(START_SCN) FROM V$TRANSACTION"
+_OPEN: Final = "SELECT MIN(START_SCN) FROM V$TRANSACTION WHERE START_SCN > 0"  # 0: it is unknown
 
 
 class OracleSource:
@@ -246,7 +247,8 @@ class OracleSource:
         with closing(self._connector.connect_root()) as root:
             threads = mining_sql.redo_threads(root.ask(mining_sql.THREADS, "show its redo threads"))
             files = listed_files(root, archived, start.incarnation, after)
-        cover(files, threads, after, archived_only=meanings.archived_only(settings))
+            ended = partial(ended_logs, root, start.incarnation, after)
+            cover(files, threads, after, archived_only=meanings.archived_only(settings), ended=ended)
 
     def log_end(self, partition: SourcePartition) -> OracleFence:
         """Mark a place above all that is committed."""

@@ -1,6 +1,6 @@
 """Looks at the catalogue for the thread that mines, over a session of its own.
 
-So a catalogue that answers slowly holds up nobody else, and whoever ends the stream can cut it.
+So a catalogue that answers slowly holds up nobody else, and what ends the stream can cut it.
 """
 
 from collections.abc import Callable

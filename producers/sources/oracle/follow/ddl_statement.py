@@ -13,7 +13,9 @@ from typing import Final
 _SKIPPED: Final = re.compile(r"\"[^\"]*\"|'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORD: Final = re.compile(r"[A-Z0-9_$#]+|\"")
 _PARTS: Final = frozenset({"PARTITION", "SUBPARTITION", "PARTITIONS", "SUBPARTITIONS"})
-_MOVES_ROWS: Final = frozenset({"TRUNCATE", "DROP", "EXCHANGE"})
+# What splits or merges partitions gives them other numbers, so rows of before it have no table any more.
+_MOVES_ROWS: Final = frozenset({"TRUNCATE", "DROP", "EXCHANGE", "SPLIT", "MERGE", "COALESCE"})
+_NEW_PARTS: Final = ["MODIFY", "PARTITION", "BY"]
 
 
 class DdlDeed(Enum):
@@ -37,7 +39,8 @@ def deed_of(statement: str) -> DdlDeed:
             return DdlDeed.LEAVES
         case ["ALTER", "TABLE"]:
             pairs = set(pairwise(words[2:]))
-            if any(one in _MOVES_ROWS and other in _PARTS for one, other in pairs):
+            moves = any(one in _MOVES_ROWS and other in _PARTS for one, other in pairs)
+            if moves or words[3:6] == _NEW_PARTS or words[4:7] == _NEW_PARTS:
                 return DdlDeed.LOSES
             if ("RENAME", "TO") in pairs:
                 return DdlDeed.LEAVES

@@ -10,7 +10,7 @@ yet is no hole: it ends what an archived-only reader may mine.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -20,9 +20,9 @@ LOG_MISSING = define(
     "oracle.log_missing",
     Definite,
     "redo of thread {thread} with sequence {sequence} is needed from SCN {scn} on, and no file has it",
-    hint="restore it from a backup, with RMAN: RESTORE ARCHIVELOG SEQUENCE {sequence} THREAD {thread};"
-    " or, if there is none, start over: wrackline offsets reset <pipeline.toml>, and the next start reads all"
-    " rows",
+    hint="restore it from a backup, with RMAN: RESTORE ARCHIVELOG SEQUENCE {sequence} THREAD {thread}; then"
+    " start the pipeline again; or, if there is none, start over: wrackline offsets reset <pipeline.toml>,"
+    " and the next start reads all rows",
 )
 
 NO_END: Final = (1 << 64) - 1  # of a log that is being written
@@ -65,18 +65,25 @@ class LogCover(NamedTuple):
 
 
 def cover(
-    files: Iterable[LogFile], threads: Iterable[RedoThread], after: int, *, archived_only: bool = False
+    files: Iterable[LogFile],
+    threads: Iterable[RedoThread],
+    after: int,
+    *,
+    archived_only: bool = False,
+    ended: Callable[[], Mapping[int, int]] = dict,
 ) -> LogCover:
     """Find the redo from the SCN behind `after` on, in each thread.
 
-    A thread that is not enabled any more has an end, so it limits nothing; what it has is mined.
+    A thread that is not enabled any more has an end, so it limits nothing; what it has is mined.  `ended`
+    says which log of each thread was the last that had ended there: one that is enabled again goes on with
+    the next number, at an SCN of its own.
     """
     by_thread = _by_thread(files)
     made: list[LogFile] = []
     upto = NO_END
     for thread in sorted(threads):
         logs = by_thread.get(thread.number, {})
-        chain = _chain(thread, logs, after)
+        chain = _chain(thread, logs, after, ended)
         ready = _archived(chain) if archived_only else chain
         made += ready
         if len(ready) < len(chain):
@@ -109,7 +116,12 @@ def _by_thread(files: Iterable[LogFile]) -> Mapping[int, dict[int, LogFile]]:
     return found
 
 
-def _chain(thread: RedoThread, logs: Mapping[int, LogFile], after: int) -> list[LogFile]:
+def _chain(
+    thread: RedoThread,
+    logs: Mapping[int, LogFile],
+    after: int,
+    ended: Callable[[], Mapping[int, int]],
+) -> list[LogFile]:
     """The logs of a thread that end behind an SCN; without a hole, or it is an error."""
     chain = [logs[number] for number in sorted(logs) if logs[number].end > after + 1]
     if not chain:
@@ -117,7 +129,9 @@ def _chain(thread: RedoThread, logs: Mapping[int, LogFile], after: int) -> list[
     first = chain[0]
     # a thread's first log has the number 1 since the database was made or its logs were reset
     if thread.enabled and first.first_scn > after + 1 and first.sequence != 1:
-        raise LOG_MISSING(thread=thread.number, sequence=first.sequence - 1, scn=after + 1)
+        last = first.sequence - 1
+        if last not in logs and ended().get(thread.number) != last:
+            raise LOG_MISSING(thread=thread.number, sequence=last, scn=after + 1)
     for one, other in pairwise(chain):
         if other.sequence != one.sequence + 1:
             raise LOG_MISSING(thread=thread.number, sequence=one.sequence + 1, scn=one.next_scn)

@@ -3,9 +3,9 @@
     write redo -> safe SCN -> list files -> add -> start -> SELECT -> list again, a piece, list again, a piece
 
 The files are listed again before each piece, because an online file may be given to another log meanwhile:
-then rows are missing.  What is handed out is complete so far, for a commit in it may be published at once.
-While nothing of a range was handed out, it is mined again; behind that the error goes to the stream, whose
-next one begins at its own position.  So no row comes twice to one buffer.
+then rows are missing.  What is handed out is complete so far, because a commit in it may be published at
+once.  While nothing of a range was handed out, it is mined again; behind that the error goes to the stream,
+whose next one begins at its own position.  So no row comes twice to one buffer.
 
 The catalogue is looked at again behind a DDL of a captured owner, when that has ended, and behind a name that
 the server could not resolve; and from time to time, because what other owners create is not mined.
@@ -14,6 +14,7 @@ the server could not resolve; and from time to time, because what other owners c
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from typing import Final, NamedTuple, Self
 
 from wrackline.producers.sources.oracle.connect.driver import Fields
@@ -25,6 +26,7 @@ from wrackline.producers.sources.oracle.mining.incarnation import Incarnation, c
 from wrackline.producers.sources.oracle.mining.log_files import (
     NO_END,
     LogFile,
+    RedoThread,
     cover,
     still_holds,
 )
@@ -93,6 +95,12 @@ def listed_files(
     return [*mining_sql.online_files(online), *mining_sql.archived_files(listed)]
 
 
+def ended_logs(session: OracleSession, incarnation: Incarnation, after: int) -> dict[int, int]:
+    """Return the last log of each thread that ended at or below an SCN."""
+    binds = {"resetlogs": incarnation.resetlogs_scn, "scn_from": after + 1}
+    return dict(session.ask(mining_sql.ENDED, _LISTING, binds))
+
+
 class LogMiner:
     """Mines one container's changes, over a session in the root."""
 
@@ -117,6 +125,7 @@ class LogMiner:
         self._stale = False  # whether the catalogue is newer than the look
         self._altering: set[str] = set()  # undo slots of transactions with a DDL that have not ended
         self._threads: frozenset[int] = frozenset()
+        self._mined_owners: frozenset[str] | None = None  # of the range that is mined; None: there is none
         self._busy_s = 0.0
         self.behind = True
         """Whether the last range ended before what is safe."""
@@ -151,23 +160,29 @@ class LogMiner:
 
     def _mine(self) -> Generator[MinedPiece]:
         session = self._session = self._session or self._connect()
-        safe, threads = self._safe.take(
-            lambda: mining_sql.redo_threads(session.ask(mining_sql.THREADS, "show its redo threads"))
-        )
+
+        def ask_threads() -> Sequence[RedoThread]:
+            return mining_sql.redo_threads(session.ask(mining_sql.THREADS, "show its redo threads"))
+
+        safe, threads = self._safe.take(ask_threads)
         (row,) = session.ask(mining_sql.DATABASE, "show its state")
         facts = mining_sql.database_facts(row)
         check_same(self._scope.incarnation, facts.incarnation)
         if self._look is None or self._clock() - self._looked_at >= LOOK_S:
             self._look_again()
-        known = cover(self._listed(session), threads, self._after, archived_only=safe is None)
+        listed = self._listed(session)
+        if safe is None:  # a thread that was added meanwhile may have changes below what was archived since
+            threads = ask_threads()
+        ended = partial(ended_logs, session, self._scope.incarnation, self._after)
+        known = cover(listed, threads, self._after, archived_only=safe is None, ended=ended)
         found = next_range(self._after, self._step, known, safe)
         numbers = [thread.number for thread in threads if thread.enabled]
         if found is None:
-            self.behind, self._threads = False, frozenset(numbers)
+            self.behind, self._threads, self._mined_owners = False, frozenset(numbers), None
             yield self._piece([], 0, self._after)
             return
         self._threads = frozenset([*numbers, *(file.thread for file in found.files)])
-        self._busy_s = 0.0
+        self._busy_s, self._mined_owners = 0.0, self._owners()
         some: list[MinedRow] = []
         size = 0
         with closing(self._rows(session, found, facts)) as rows:
@@ -196,7 +211,7 @@ class LogMiner:
             scns = {"scn_from": found.after + 1, "scn_upto": found.upto}
             session.execute(mining_sql.START_MINING, "start a mining", scns)
             container = mining_sql.mined_container(facts, self._scope.container)
-            sql = mining_sql.contents_sql(self._owners(), container)
+            sql = mining_sql.contents_sql(self._mined_owners or frozenset(), container)
             binds = {"scn_after": found.after, "scn_upto": found.upto}
             batches = session.stream(sql, _DOING, binds, at_once=_AT_ONCE)
             self._busy_s += self._clock() - began
@@ -212,7 +227,7 @@ class LogMiner:
         session.execute(mining_sql.END_MINING, _ENDING)
 
     def _timed(self, batches: Iterator[Sequence[Fields]]) -> Iterator[Sequence[Fields]]:
-        """Count the time that the server takes, and not that of who takes the rows."""
+        """Count the time that the server takes, and not that of the caller."""
         while True:
             began = self._clock()
             batch = next(batches, None)
@@ -251,7 +266,8 @@ class LogMiner:
         if self._look is None or self._stale:
             self._look_again()
         assert self._look is not None  # noqa: S101 - it was looked at just now, only for the type
-        return MinedPiece(rows, size, upto, self._look, self._threads)
+        owners = self._owners() if self._mined_owners is None else self._mined_owners
+        return MinedPiece(rows, size, upto, self._look, self._threads, owners)
 
 
 def _check_files(session: OracleSession, found: MiningRange) -> None:

@@ -16,4 +16,5 @@ class MinedPiece:
     upto: int | None  # the SCN up to which all rows are out with this piece
     look: OracleLook  # the catalogue, looked at behind the range's last DDL
     threads: frozenset[int]  # the redo threads that may show rows
+    owners: frozenset[str]  # of tables whose rows it has; without a range, those of the next
     question: bool = False  # whether somebody asked for the place

@@ -35,6 +35,7 @@ ROW_OPERATIONS: Final = frozenset({INSERT, UPDATE, DELETE})
 
 ROW_BYTES: Final = 700  # of a row in memory, without its statement
 NO_SEQUENCE: Final = "FFFFFFFF"  # the end of an XID that was mined without its start
+_NOBODY: Final = "UNKNOWN"  # the user of a row whose transaction's start is not in the range
 _XID_DIGITS: Final = 16
 _NO_ROW: Final = "A" * 12  # file, block and row of a ROW_ID that names no row
 
@@ -85,7 +86,8 @@ def mined_row(fields: Sequence[int | str | None], rba: Sequence[int]) -> MinedRo
         _number(scn), _number(thread), (rba[0], rba[1], rba[2]), _text(rs_id).strip(), _number(ssn),
         _number(container), _text(xid).upper(), _number(operation), rollback == 1, csf == 1, _number(status),
         _text(info), _number(timestamp), _number(start), _number(commit), _text(row_id), _number(object_id),
-        _number(version), _text(owner), _text(table), _text(username), _text(redo),
+        _number(version), _text(owner), _text(table), "" if username == _NOBODY else _text(username),
+        _text(redo),
     )  # fmt: skip
     if len(made.xid) != _XID_DIGITS:
         raise ValueError("an XID has eight bytes")

@@ -38,6 +38,11 @@ _ARCHIVED: Final = (
     " WHERE NAME IS NOT NULL AND ARCHIVED = 'YES' AND STATUS = 'A' AND STANDBY_DEST = 'NO'"
     " AND RESETLOGS_CHANGE# = :resetlogs AND NEXT_CHANGE# > :scn_after"
 )
+ENDED: Final = (
+    "SELECT THREAD#, MAX(SEQUENCE#) FROM V$ARCHIVED_LOG"
+    " WHERE RESETLOGS_CHANGE# = :resetlogs AND NEXT_CHANGE# <= :scn_from GROUP BY THREAD#"
+)
+"""Also of logs whose files are gone."""
 _NEW: Final = "SYS.DBMS_LOGMNR.NEW"
 _MORE: Final = "SYS.DBMS_LOGMNR.ADDFILE"
 START_MINING: Final = (

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from wrackline.producers.contract.saved_fields import SavedFieldError, number_in, object_in, text_in
 from wrackline.producers.contract.steps import Json, Saved
 from wrackline.producers.sources.oracle.mining.incarnation import Incarnation
 from wrackline.producers.sources.oracle.mining.mined_row import Rba
@@ -164,17 +165,17 @@ def position_of(saved: Saved) -> OraclePosition:
         done = _place(saved, "done")
         cut, rows = _cut(saved["cut"]) if "cut" in saved else (None, WHOLE)
         return OraclePosition(
-            _number(saved, "epoch"),
+            number_in(saved, "epoch"),
             done if cut is None else cut.commit,
             rows,
             _oldest(saved),
-            _number(saved, "seen"),
+            number_in(saved, "seen"),
             Incarnation(*_list(saved, "incarnation", 2)),
             done,
             cut,
-            _number(saved, "open"),
+            number_in(saved, "open"),
         )
-    except ValueError as exc:
+    except (SavedFieldError, ValueError) as exc:  # a position refuses what its fields say together
         raise POSITION_UNREADABLE(reason=exc) from None
 
 
@@ -183,23 +184,22 @@ def _numbers(place: CommitPlace | RedoRowPlace) -> list[int]:
 
 
 def _oldest(saved: Mapping[str, Json]) -> int:
-    if (oldest := _number(saved, "from")) < 1:
-        raise ValueError("from is not the SCN of a change")
+    if (oldest := number_in(saved, "from")) < 1:
+        raise SavedFieldError("from is not the SCN of a change")
     return oldest
 
 
 def _cut(saved: Json) -> tuple[CutTransaction, int]:
-    if not isinstance(saved, Mapping):
-        raise ValueError("cut is not an object")  # noqa: TRY004 - what `position_of` catches
-    xid = saved.get("xid")
-    if not isinstance(xid, str) or _XID.fullmatch(xid) is None:
-        raise ValueError("xid is not 16 hexadecimal digits")
-    rows = _number(saved, "rows")
+    fields = object_in(saved, "cut")
+    xid = text_in(fields, "xid")
+    if _XID.fullmatch(xid) is None:
+        raise SavedFieldError("xid is not 16 hexadecimal digits")
+    rows = number_in(fields, "rows")
     if not 1 <= rows <= ORDINAL_MAX:
-        raise ValueError("rows is not a count of changes")
-    *place, number = _list(saved, "last", len(_WIDTHS) + 1)
+        raise SavedFieldError("rows is not a count of changes")
+    *place, number = _list(fields, "last", len(_WIDTHS) + 1)
     last = RedoRowPlace(*_record(place, "last"), number)
-    return CutTransaction(_number(saved, "container"), xid, _place(saved, "commit"), last), rows
+    return CutTransaction(number_in(fields, "container"), xid, _place(fields, "commit"), last), rows
 
 
 def _place(saved: Mapping[str, Json], name: str) -> CommitPlace:
@@ -208,7 +208,7 @@ def _place(saved: Mapping[str, Json], name: str) -> CommitPlace:
 
 def _record(numbers: Sequence[int], name: str) -> tuple[int, int, Rba]:
     if any(number >= 1 << 8 * width for number, width in zip(numbers, _WIDTHS, strict=True)):
-        raise ValueError(f"{name} is not the place of a record")
+        raise SavedFieldError(f"{name} is not the place of a record")
     scn, thread, sequence, block, byte = numbers
     return scn, thread, (sequence, block, byte)
 
@@ -216,15 +216,8 @@ def _record(numbers: Sequence[int], name: str) -> tuple[int, int, Rba]:
 def _list(saved: Mapping[str, Json], name: str, size: int) -> list[int]:
     value = saved.get(name)
     if not isinstance(value, list) or len(value) != size:
-        raise ValueError(f"{name} is not a list of {size} numbers")
+        raise SavedFieldError(f"{name} is not a list of {size} numbers")
     numbers = [number for number in value if is_number(number)]
     if len(numbers) != size:
-        raise ValueError(f"{name} has something that is not a whole number of 0 or more")
+        raise SavedFieldError(f"{name} has something that is not a whole number of 0 or more")
     return numbers
-
-
-def _number(saved: Mapping[str, Json], name: str) -> int:
-    value = saved.get(name)
-    if not is_number(value):
-        raise ValueError(f"{name} is not a whole number of 0 or more")
-    return value

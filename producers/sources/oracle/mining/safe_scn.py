@@ -18,6 +18,7 @@ from typing import Final, NamedTuple, Protocol
 from wrackline.producers.sources.oracle.connect.connector import OracleConnector
 from wrackline.producers.sources.oracle.connect.meanings import archived_only, folded
 from wrackline.producers.sources.oracle.connect.quoting import table_name
+from wrackline.producers.sources.oracle.connect.server_errors import OBJECT_MISSING
 from wrackline.producers.sources.oracle.connect.session import OracleSession
 from wrackline.producers.sources.oracle.mining.log_files import RedoThread
 from wrackline.producers.sources.oracle.mining.mining_range import flushed_scn
@@ -153,6 +154,15 @@ class _FlushedNode:
 
     def flush(self) -> tuple[int, int]:
         """Return the thread that was written, and the SCN that was current before."""
+        try:
+            return self._write()
+        except OperatorNeeded as error:
+            if error.code != OBJECT_MISSING.code:
+                raise
+            self.close()  # the table was dropped since: a new session makes it again
+            return self._write()
+
+    def _write(self) -> tuple[int, int]:
         session = self._session or self._open()
         ((scn,),) = session.ask(CURRENT, "show its SCN")
         row = {"row_scn": -self._thread}  # no SCN, so that a row of another connector's is never removed

@@ -58,7 +58,7 @@ class MinedChange:
         return row.operation == XML_BEGIN or row.rs_id == self.rows[0].rs_id
 
     def add_part(self, row: MinedRow) -> None:
-        """Add a part of a LOB; the first of each LOB stays, for it names the column."""
+        """Add a part of a LOB; the first of each LOB stays, because it names the column."""
         if row.operation in LOB_BEGINS:
             self.rows.append(row)
         self.parts[row.operation] = self.parts.get(row.operation, 0) + 1

@@ -45,6 +45,13 @@ class TransactionEnd(NamedTuple):
     timestamp: int
 
 
+class TableDoubt(NamedTuple):
+    """Why it is not known what was changed of a table, and its number: its name may be another by then."""
+
+    object_id: int
+    error: WracklineError
+
+
 class OpenTransaction:
     """What is known of a transaction so far."""
 
@@ -55,7 +62,7 @@ class OpenTransaction:
         self.has_start = False
         self.username = ""
         self.size = 0  # bytes in memory, about
-        self.doubts: dict[TableKey, WracklineError] = {}
+        self.doubts: dict[TableKey, TableDoubt] = {}
         self.end: TransactionEnd | None = None
         self._folder = folder
         self._stacks: dict[int, ChangeStack] = {}
@@ -165,16 +172,18 @@ class OpenTransaction:
         """Some servers show only this where a LOB was written by a locator; others show it beside the row."""
         place = own.newest(row.row_id, None)
         if place is not None and place.change.operation == LOB_LOCATOR:
-            self._doubt(place.change.table, row, "a LOB was taken back")
+            named = place.change.rows[0]
+            self._doubt(named.of_table, row._replace(object_id=named.object_id), "a LOB was taken back")
 
     def _doubt(self, table: TableKey, row: MinedRow, reason: str) -> None:
         if table not in self.doubts:
             self.doubts[table] = in_doubt(table, row, reason)
 
 
-def in_doubt(table: TableKey, row: MinedRow, reason: str) -> WracklineError:
+def in_doubt(table: TableKey, row: MinedRow, reason: str) -> TableDoubt:
     """Make the error of a table whose changes are not known exactly."""
-    return ROLLBACK_UNMATCHED(xid=row.xid, table=f"{table[1]}.{table[2]}", scn=row.scn, reason=reason)
+    error = ROLLBACK_UNMATCHED(xid=row.xid, table=f"{table[1]}.{table[2]}", scn=row.scn, reason=reason)
+    return TableDoubt(row.object_id, error)
 
 
 def _order(change: MinedChange) -> tuple[int, int, Rba]:

@@ -34,6 +34,7 @@ from wrackline.producers.sources.oracle.mining.position import (
 )
 from wrackline.producers.sources.oracle.transactions.open_transaction import (
     OpenTransaction,
+    TableDoubt,
     TransactionEnd,
     in_doubt,
 )
@@ -44,7 +45,6 @@ from wrackline.producers.sources.oracle.transactions.slot_index import (
     same_slot,
 )
 from wrackline.producers.sources.oracle.transactions.split_rows import LOG_INCONSISTENT, RowJoiner
-from wrackline.schemas.errors import WracklineError
 
 MOST_BYTES: Final = 64 << 20
 PIECE_BYTES: Final = 1 << 20
@@ -112,7 +112,7 @@ class TransactionBuffer:
         self._unknown_ends: list[MinedRow] = []
         self._joiner = RowJoiner()
         self._size = 0
-        self._doubts: dict[TableKey, WracklineError] = {}
+        self._doubts: dict[TableKey, TableDoubt] = {}
 
     @property
     def after(self) -> int:
@@ -148,13 +148,13 @@ class TransactionBuffer:
 
     def take(self, row: MinedRow) -> None:
         """Take the next row of the range."""
+        if row.operation == MISSING:  # such a row may have no thread
+            raise LOG_MISSING(thread=row.thread, sequence=row.rba[0], scn=row.scn)
         seen = self._seen.get(row.thread)
         if seen is None or row.scn < seen:
             reason = "a thread that is not known" if seen is None else "an SCN that was passed"
             raise LOG_INCONSISTENT(scn=row.scn, thread=row.thread, reason=f"a row has {reason}")
         self._seen[row.thread] = row.scn
-        if row.operation == MISSING:
-            raise LOG_MISSING(thread=row.thread, sequence=row.rba[0], scn=row.scn)
         whole = self._joiner.join(row)
         if whole is None:
             return
@@ -201,7 +201,7 @@ class TransactionBuffer:
             raise ValueError("transactions are released in their order")
         self._drop()
 
-    def doubts(self) -> dict[TableKey, WracklineError]:
+    def doubts(self) -> dict[TableKey, TableDoubt]:
         """Return, once, the tables in doubt by rows whose transaction is not known."""
         found, self._doubts = self._doubts, {}
         return found
