@@ -271,16 +271,23 @@ class RedoCells:
     def _chain(
         self, first: cython.Py_ssize_t, at: cython.Py_ssize_t, place: cython.Py_ssize_t
     ) -> cython.Py_ssize_t:
-        """Read what || adds to a text; then the value is all of the expression."""
+        """Read what || adds to a text; then the value is all of the expression.
+
+        Only parts of a national text are joined.  Others may be one value whose apostrophes are single.
+        """
+        national: cython.bint = self.data[first] == 0x55  # U
         next_: cython.Py_ssize_t = past(self.data, blanks(self.data, at), b"||\0")
         while next_ >= 0:
             next_ = blanks(self.data, next_)
             if self.data[next_] == 0x55:  # U
+                national = True
                 at = self._word(self._string(self._word(next_, b"UNISTR(\0")), b")\0")
             else:
                 at = self._string(next_)
             self._settle(at, place, _CHAIN, first, at - first)
             next_ = past(self.data, blanks(self.data, at), b"||\0")
+        if not national and self.cells[place + 2] == _CHAIN:
+            self._refuse("|| beside a text that is not national", first)
         return at
 
     @cython.cfunc

@@ -49,3 +49,11 @@ class UnknownRedoError(ValueError):
         super().__init__(f"{reason}, at byte {at}")
         self.reason = reason
         self.at = at
+
+
+class UnknownColumnsError(ValueError):
+    """A statement's columns are not the table's: it is of another version of the table."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason

@@ -16,7 +16,8 @@ uses the same memory.
 
 This is no parser of SQL.  It knows what LogMiner writes in a session with our formats, and whatever else
 stands there raises `UnknownRedoError`: nothing is left out, and nothing is guessed.  LogMiner does not always
-write an apostrophe of a value twice; then the text seems to end there, and what is behind it is refused.
+write an apostrophe of a value twice; then the text seems to end there, and what is behind it is refused,
+unless it is itself what LogMiner writes there: no text tells `x', "B" = 'y` in SET from two columns.
 """
 
 import cython

@@ -32,6 +32,8 @@ _MOMENTS: Final = frozenset({RedoKind.DATE, RedoKind.TIMESTAMP})
 _WHOLE: Final = frozenset({Kind.INT16, Kind.INT32, Kind.INT64})
 _DAY: Final = 86_400_000_000
 _MARCH: Final = 719_468  # days from 0000-03-01 to 1970-01-01
+_GREGORIAN: Final = 1583  # before it each fourth year has a leap day
+_LEAP_DAY: Final = re.compile(rb" ?(-?\d{4})-02-29")
 _MOST_EXPONENT: Final = 200  # more than a NUMBER has
 _FRACTION: Final = re.compile(r"\.(\d*?)0*(?=$| )", re.ASCII)
 _DAYS: Final = re.compile(r"([+-])(\d+) (\d\d):(\d\d):(\d\d)(?:\.(\d+))?", re.ASCII)
@@ -134,8 +136,16 @@ def _micros(kind: int, cell: bytes) -> int:
 
 
 def _moment_text(kind: int, cell: bytes) -> str:
-    _micros(kind, cell)
+    _micros(kind, _in_calendar(cell))
     return _FRACTION.sub(_shorter, cell.decode().strip())
+
+
+def _in_calendar(cell: bytes) -> bytes:
+    """Give a leap day that only Oracle's calendar has another date; its text is a value all the same."""
+    found = _LEAP_DAY.match(cell)
+    if found is None or (year := int(found[1])) >= _GREGORIAN or (year + (year < 0)) % 4:
+        return cell
+    return cell.replace(b"-02-29", b"-02-28", 1)
 
 
 def _shorter(found: re.Match[str]) -> str:
@@ -158,7 +168,7 @@ def _zoned(kind: int, cell: bytes, *, in_utc: bool) -> str:
 
 
 def _zoned_text(kind: int, cell: bytes, *, in_utc: bool) -> str:
-    _instant(kind, cell, in_utc=in_utc)
+    _instant(kind, _in_calendar(cell), in_utc=in_utc)
     text = _FRACTION.sub(_shorter, cell.decode().strip())
     return f"{text} +00:00" if in_utc and text[-3] == ":" and text[-6] == ":" else text
 

@@ -30,7 +30,7 @@ from wrackline.producers.rows.unfit_values import (
 from wrackline.producers.sources.oracle.connect.driver import Fields
 from wrackline.producers.sources.oracle.discover.facts import OracleType
 from wrackline.producers.sources.oracle.discover.types import KEY_NEEDED
-from wrackline.producers.sources.oracle.redo.kinds import UnknownRedoError
+from wrackline.producers.sources.oracle.redo.kinds import UnknownColumnsError, UnknownRedoError
 from wrackline.producers.sources.oracle.rows.cell_forms import cell_forms
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.events.frame import unchanged_columns
@@ -73,13 +73,9 @@ _EMPTY_CLOB = cython.declare(cython.int, 12)  # from here on SQL_REDO does not h
 _BOUND = cython.declare(cython.int, 15)
 _BYTES = cython.declare(cython.int, 32)  # cells.py's kind of bytes
 
-
-class UnknownColumnsError(ValueError):
-    """A statement's columns are not the table's: it is of another version of the table."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+# What an extended text seems to be in a new row, before the rows that have it; a real one reads the same.
+_EMPTY_EXTENDED = b"LM_EMPTY_STRING"
+_EMPTY_SIZE = cython.declare(cython.Py_ssize_t, 15)
 
 
 @cython.final
@@ -236,6 +232,8 @@ class OracleRowDecoder(RowEvents):
                 new.kinds[i] = _BYTES
                 piece = field
             else:
+                if not isinstance(field, (str, int, float)):
+                    raise TypeError("a cell is an object of the driver, and no value")
                 new.kinds[i] = self.read_kinds[i]
                 piece = field.encode() if isinstance(field, str) else repr(field).upper().encode()
             pieces.append(piece)
@@ -291,13 +289,13 @@ class OracleRowDecoder(RowEvents):
         """Take cells of the statement; return whether SQL_REDO lacks the value of one of them."""
         at: cython.Py_ssize_t
         place: cython.Py_ssize_t
+        start: cython.Py_ssize_t
         column: cython.int = -1
         kind: cython.int
         slot: cython.longlong
         lacks: cython.bint = False
-        for column in range(self.known):
-            self.seen[column] = 0
-        column = -1
+        for place in range(self.known):
+            self.seen[place] = 0
         for at in range(first, last):
             place = _NUMBERS * at
             column = self._find(self.statement.cells[place], self.statement.cells[place + 1], column + 1)
@@ -308,11 +306,15 @@ class OracleRowDecoder(RowEvents):
             if slot < 0:
                 continue
             kind = self.statement.cells[place + 2]
-            cells.starts[slot] = self.statement.cells[place + 3]
+            cells.starts[slot] = start = self.statement.cells[place + 3]
             cells.sizes[slot] = self.statement.cells[place + 4]
             if kind == _NOTHING:
                 cells.kinds[slot] = NULL
-            elif kind >= _EMPTY_CLOB or self.never[slot]:
+            elif (kind >= _EMPTY_CLOB or self.never[slot]) or (
+                self.lacks[slot]
+                and cells.sizes[slot] == _EMPTY_SIZE
+                and self.statement.text[start : start + _EMPTY_SIZE] == _EMPTY_EXTENDED
+            ):
                 cells.kinds[slot] = UNSENT
                 cells.sizes[slot] = 0
                 lacks = True
