@@ -101,7 +101,8 @@ def _flushed_log_is_whole(seen: ObservedRedo) -> Judged:
     if not seen.written:
         return UNTRIED, "no row was written"
     threads = len({row.thread for row in seen.first})
-    return HOLDS, f"{len(seen.first)} rows of {threads} threads were mined at once, and no more came later"
+    whole = f"all {len(seen.first)} rows were mined at once, and no more came later"
+    return HOLDS, whole if threads == 1 else f"{whole}; they are of {threads} threads"
 
 
 def _old_rows_are_those_of_the_log(seen: ObservedRedo) -> Judged:
@@ -116,10 +117,8 @@ def _old_rows_are_those_of_the_log(seen: ObservedRedo) -> Judged:
     if not seen.counts:
         return UNTRIED, "no commit of ours was mined"
     shared = sum(1 for count in Counter(scn for scn, net_rows in ends if net_rows).values() if count > 1)
-    return (
-        HOLDS,
-        f"at {len(seen.counts)} SCNs the table had what the log says; {shared} are of several commits",
-    )
+    tried = f"{len(seen.counts)}, of which {shared} of several commits"
+    return HOLDS, f"the table had what the log says, at each SCN that was tried ({tried})"
 
 
 def _net_rows(seen: ObservedRedo) -> Mapping[str, int]:

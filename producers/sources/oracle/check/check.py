@@ -122,10 +122,10 @@ class OracleCheckLook:
             return right.privilege in self._privileges_of(in_root=right.in_root)
         session = self._sessions.root if right.in_root else self._sessions.own
         try:
-            if right.trial == facts_sql.END_MINING:
-                session.execute(right.trial, _DOING)
-            else:
+            if right.trial.startswith("SELECT "):
                 session.ask(right.trial, _DOING)
+            else:
+                session.execute(right.trial, _DOING)
         except WracklineError as error:
             return error.code not in _LACKS
         return True
@@ -174,7 +174,8 @@ def _database_findings(look: OracleCheckLook) -> Iterator[Finding]:
 
 def _right_findings(look: OracleCheckLook) -> Iterator[Finding]:
     user, place = look.user, look.place
-    creates = not look.archived_only and not look.has_flush_table()
+    missing, foreign = not look.has_flush_table(), look.flush.schema != user
+    creates = not look.archived_only and missing and not foreign
     named = bool(look.settings.listed("archive.destination.name"))
     rights = [
         *grants.needed_rights(
@@ -182,6 +183,8 @@ def _right_findings(look: OracleCheckLook) -> Iterator[Finding]:
         ),
         *grants.looking_rights(user, place),
     ]
+    if foreign and not look.archived_only:
+        rights += grants.flush_rights(user, place, look.flush, missing=missing)
     if look.own is not None:
         rights += grants.table_rights(user, place, [facts.id for facts in look.described], look.own.scn)
     return check_server.right_findings({right: look.has(right) for right in rights})
@@ -199,6 +202,9 @@ def _log_findings(look: OracleCheckLook) -> Iterator[Finding]:
     ]
     online = [OnlineRecord(*row) for row in look.seen(facts_sql.LOGS, in_root=True) or ()]
     yield from check_server.log_findings(archived, online, moment, look.place)
+    named = look.settings.listed("archive.destination.name")
+    if named and (valid := look.seen(facts_sql.DESTINATIONS, in_root=True)) is not None:
+        yield from check_server.destination_findings(named, [str(name) for (name,) in valid])
     for row in look.seen(facts_sql.RECOVERY_AREA, in_root=True) or ():
         yield from check_server.area_findings(RecoveryArea(*row), look.place)
     kept_from = check_server.oldest_scn(archived, online)

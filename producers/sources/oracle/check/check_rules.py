@@ -66,9 +66,20 @@ CONTAINER_UNNAMED = rule(
     "oracle.container_unnamed",
     ERROR,
     "No pluggable database is named",
-    "the database has pluggable databases, and the session is in its root, which has no tables of yours",
+    "the database has pluggable databases, and the settings name none; the log is mined in the root, which"
+    " has no tables of yours",
     "nothing is copied",
-    "name one of them (SELECT NAME FROM V$PDBS;): database.pdb.name = '<name>'",
+    "name one of them (SELECT NAME FROM V$PDBS;): database.pdb.name = '<name>'; and the root's own service:"
+    " database.dbname = '<service>'",
+)
+ROOT_UNNAMED = rule(
+    "oracle.root_unnamed",
+    ERROR,
+    "The service is not that of the root",
+    "the service in database.dbname leads into the pluggable database {name}, and LogMiner runs in the root",
+    _STOPS,
+    "name both: database.dbname = '<service of the root>'; database.pdb.name = '{name}'; the services, on the"
+    " server: lsnrctl services",
 )
 DATABASE_CLOSED = rule(
     "oracle.database_closed",
@@ -101,14 +112,22 @@ NODES_UNNAMED = rule(
     "oracle.nodes_unnamed",
     ERROR,
     "Not all instances of the cluster are named",
-    "{open} threads of redo are open, and rac.nodes names {named} instances: a row must be committed on each"
-    " before it is known how far the log is whole",
+    "threads of redo that are open: {open}; instances whose address is known: {named}; only an instance"
+    " itself says how far its redo is written, and which transactions it has open",
     "no change is read",
     "name the address of each: rac.nodes = '<host1>:1521,<host2>:1521'; the nodes: SELECT THREAD#, HOST_NAME"
     " FROM GV$INSTANCE;",
 )
 
 # The log
+DESTINATIONS_UNUSED = rule(
+    "oracle.destinations_unused",
+    ERROR,
+    "No log is archived to where it is looked for",
+    "archive.destination.name has {named}, and in use are: {valid}",
+    "the pipeline stops as soon as it needs a log that is not online any more",
+    "name a destination that is in use, or remove archive.destination.name: then each that is local is read",
+)
 RETENTION_SHORT = rule(
     "oracle.retention_short",
     WARNING,

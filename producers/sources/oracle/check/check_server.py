@@ -28,6 +28,7 @@ from wrackline.schemas.language.findings import Finding, fix
 from wrackline.schemas.tables.table import TableId
 
 OLDEST_VERSION: Final = 19
+ROOT: Final = "CDB$ROOT"
 DAY: Final = timedelta(days=1)
 HOUR: Final = timedelta(hours=1)
 MOST_SWITCHES: Final = 12  # within an hour, of one thread
@@ -49,6 +50,7 @@ class OracleDatabaseRow(NamedTuple):
     minimal: str  # SUPPLEMENTAL_LOG_DATA_MIN
     resetlogs: int
     scn: int
+    container: str = ROOT  # of the session
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class OracleDatabaseFacts:
     root: OracleDatabaseRow | None
     own: OracleDatabaseRow | None
     threads: int  # of redo, open
-    nodes: int  # that rac.nodes names
+    nodes: int  # that rac.nodes names, or the one of database.hostname
     archived_only: bool
 
 
@@ -107,13 +109,15 @@ def database_findings(facts: OracleDatabaseFacts, place: ContainerNames) -> Iter
     if version is not None and int(version[1]) < OLDEST_VERSION:
         yield rules.VERSION_OLD(version=version[1])
     root, own = facts.root, facts.own
-    if own is not None and place.container is None and own.cdb == "YES":
+    if root is not None and root.cdb == "YES" and root.container != ROOT:
+        yield rules.ROOT_UNNAMED(name=root.container)
+    elif own is not None and place.container is None and own.cdb == "YES":
         yield rules.CONTAINER_UNNAMED()
     if own is not None and place.container is not None and not own.open_mode.startswith("READ"):
         yield rules.DATABASE_CLOSED(name=place.database, mode=own.open_mode, database=place.quoted)
     if root is not None:
         yield from _root_findings(facts, root, place)
-    if not facts.archived_only and facts.threads > max(facts.nodes, 1):
+    if facts.threads > max(facts.nodes, 1):
         yield rules.NODES_UNNAMED(open=facts.threads, named=facts.nodes)
     if facts.archived_only:
         yield rules.ARCHIVED_ONLY(in_root=place.in_root)
@@ -153,6 +157,12 @@ def log_findings(
             yield rules.LOGS_SMALL(
                 thread=thread, switches=switches, mib=size // _MIB, more=more, in_root=place.in_root
             )
+
+
+def destination_findings(named: Sequence[str], valid: Sequence[str]) -> Iterator[Finding]:
+    """Report names of destinations of which none is in use."""
+    if named and not {name.upper() for name in named} & set(valid):
+        yield rules.DESTINATIONS_UNUSED(named=", ".join(named), valid=", ".join(valid) or "none")
 
 
 def oldest_scn(archived: Sequence[ArchivedRecord], online: Sequence[OnlineRecord]) -> int | None:

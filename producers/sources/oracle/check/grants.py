@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from wrackline.producers.sources.oracle.check.facts_sql import END_MINING, nothing_of
+from wrackline.producers.sources.oracle.check.facts_sql import END_MINING, no_delete, no_insert, nothing_of
 from wrackline.producers.sources.oracle.connect.quoting import identifier, table_name
 from wrackline.schemas.tables.table import TableId
 
@@ -17,7 +17,7 @@ DESTINATIONS: Final = "ARCHIVE_DEST_STATUS"  # where archive.destination.name is
 OWN_VIEWS: Final = ("DATABASE", "INSTANCE", "TRANSACTION")  # in the container of the tables
 LOOKED_AT: Final = ("SESSION",)
 LOOKED_AT_ROOT: Final = ("RECOVERY_FILE_DEST",)
-UNLIMITED: Final = "UNLIMITED TABLESPACE"  # or a quota, which the one who asks adds under this name
+UNLIMITED: Final = "UNLIMITED TABLESPACE"  # or a quota, which the check adds under this name
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,22 @@ def needed_rights(
             f"{own}ALTER USER {identifier(user)} QUOTA 10M ON {identifier(creates_in)};",
             in_root=False,
             privilege=UNLIMITED,
+        )
+
+
+def flush_rights(user: str, place: ContainerNames, table: TableId, *, missing: bool) -> Iterator[OracleRight]:
+    """Name what is needed to flush the log with a table of another owner."""
+    quoted = table_name(table)
+    made = f"CREATE TABLE {quoted} (LAST_SCN NUMBER(19)); " if missing else ""
+    for right, doing, trial in (
+        ("INSERT", f"{made}GRANT", no_insert(quoted)),
+        ("DELETE", "GRANT", no_delete(quoted)),
+    ):
+        yield OracleRight(
+            f"{right} rows of {table}, with which the log is flushed",
+            f"{place.enter_own}{doing} SELECT, {right} ON {quoted} TO {identifier(user)};",
+            in_root=False,
+            trial=trial,
         )
 
 
