@@ -73,7 +73,10 @@ SourceTls = Annotated[
 ]
 Databases = Annotated[
     str | None,
-    typer.Option(help="The database to copy; several, separated by commas; for mariadb and mysql a pattern."),
+    typer.Option(
+        help="The database to copy; several, separated by commas; for mariadb and mysql a pattern; for oracle"
+        " the service of one."
+    ),
 ]
 TargetKind = Annotated[
     str | None,
