@@ -190,6 +190,8 @@ class PatternReader:
         part = STRING + rb"|UNISTR\(" + STRING + rb"\)"
         between = BLANKS + rb"\|\|" + BLANKS
         if chain := self.peek(rb"(?:" + part + rb")(?:" + between + rb"(?:" + part + rb"))++"):
+            if b"UNISTR" not in re.sub(STRING, b"", chain[0]):
+                raise LookupError
             return RedoKind.CHAIN, chain[0]
         if units := self.peek(rb"UNISTR\(" + STRING + rb"\)"):
             return RedoKind.UNISTR, units[1]

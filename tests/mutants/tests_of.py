@@ -171,7 +171,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         for name in ("mining_sql", "safe_scn")
     },
     "producers/sources/oracle/redo/values.py": (f"{_ORACLE}test_redo_values.py",),
-    "producers/sources/oracle/redo/continuations.py": (f"{_ORACLE}test_redo_statement.py",),
     **{
         f"producers/sources/oracle/mining/{name}.py": (f"{_ORACLE}test_log_files.py",)
         for name in _ORACLE_FILES

@@ -57,6 +57,10 @@ def dated(text: str, sign: str) -> Printed:
     return Printed(b"TO_DATE('" + inner + b"'" + mask, RedoKind.DATE, inner)
 
 
+def has_national(parts: list[Printed]) -> bool:
+    return any(part.kind is RedoKind.UNISTR for part in parts)
+
+
 def chained(parts: list[Printed]) -> Printed:
     text = b" || ".join(part.text for part in parts)
     return Printed(text, RedoKind.CHAIN, text)
@@ -70,7 +74,7 @@ VALUES = st.one_of(
     st.sampled_from(sorted(MARKS)).map(lambda kind: Printed(MARKS[kind], kind, b"")),
     st.builds(called, st.sampled_from(sorted(CALLS.keys() - {RedoKind.DATE})), TEXTS),
     st.builds(dated, TEXTS, st.sampled_from(("", "S"))),
-    st.lists(PARTS, min_size=2, max_size=3).map(chained),
+    st.lists(PARTS, min_size=2, max_size=3).filter(has_national).map(chained),
 )
 
 

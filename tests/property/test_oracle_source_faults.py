@@ -212,6 +212,7 @@ def test_any_text_is_the_same_by_log_and_by_chunk(make: Make, text: str) -> None
 def test_rows_with_large_objects_are_read_again_by_their_key(make: Make) -> None:
     """T-O06, DBZ-9521, dbz#1960, redpanda#4574: savepoints take them back too."""
     world = make(**{"table.include.list": r"SHOP\.DOCS", "lob.enabled": "true"})
+    world.grant("DOCS")
     docs = world.model.create_table(
         f"{OWNER}.DOCS", {"ID": "NUMBER(9)", "N": "NUMBER(9)", "C": "CLOB"}, key=("ID",)
     )

@@ -58,6 +58,7 @@ def test_a_table_that_is_made_and_dropped_and_made_again(make: Make) -> None:
     world = make(**{"table.include.list": r"SHOP\..*"})
     stream = open_stream(world, first(world))
     read(world, stream, world.commit(first(world), row("a", 1)))
+    world.grant("LATER")
     world.model.create_table(f"{OWNER}.LATER", {"ID": "NUMBER(9) NOT NULL"}, key=("ID",))
     world.model.run("INSERT INTO LATER VALUES (1)", user=OWNER)
     (appeared,) = [step for step in read_until(world, stream, Appeared) if isinstance(step, Appeared)]

@@ -36,7 +36,7 @@ ALONE = (
     "producers/sources/sqlserver/follow/instance_tracker.py",
     "producers/sources/sqlserver/poll/capture_watch.py",
     "producers/sources/sqlserver/session/shared_question.py",
-    *(f"producers/sources/oracle/redo/{name}.py" for name in ("continuations", "values")),
+    "producers/sources/oracle/redo/values.py",
     *(f"producers/sources/oracle/mining/{name}.py" for name in ("incarnation", "log_files", "mined_row")),
     *(f"producers/sources/oracle/mining/{name}.py" for name in ("mining_range", "mining_sql", "position")),
     "producers/sources/oracle/mining/safe_scn.py",

@@ -42,7 +42,7 @@ class Miner:
 
     def ask(self, sql: str, **binds: object) -> list[tuple[Any, ...]]:
         """Run a query."""
-        return list(self.connection.cursor().execute(sql, binds).fetchall())
+        return list(self.connection.cursor().execute(sql, binds, fetch_lobs=False).fetchall())
 
     def files(self) -> list[str]:
         """Return a file for each log that is there."""

@@ -42,7 +42,7 @@ CASES = [
      "TO_CHAR(V)"),
     ("RAW(4)", "HEXTORAW('00ff')", "HEXTORAW('00ff')", b"\x00\xff", "V"),
     ("CLOB", "'short'", "'short'", "short", "V"),
-    ("CLOB", "EMPTY_CLOB()", "EMPTY_CLOB()", "", "V"),
+    ("CLOB", "EMPTY_CLOB()", "EMPTY_CLOB()", None, "V"),
     ("NCLOB", "'é'", r"UNISTR('\00E9')", "é", "V"),
     ("BLOB", "HEXTORAW('0e')", "HEXTORAW('0e')", b"\x0e", "V"),
     ("UROWID", "'*BAEADBYBwQL+'", "'*BAEADBYBwQL+'", "*BAEADBYBwQL+", "V"),

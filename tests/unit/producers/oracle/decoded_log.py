@@ -131,6 +131,7 @@ class DecodedLog:
             OracleStreamScope(lambda table: captured(table) or table == SIGNALS, most_bytes, unpublished),
         )
         self.batches: list[Batch] = []
+        self._owners: frozenset[str] | None = None
 
     def feed(
         self,
@@ -140,10 +141,17 @@ class DecodedLog:
         threads: Iterable[int] = (1,),
         *,
         question: bool = False,
+        owners: Collection[str] | None = None,
     ) -> list[Step]:
-        """Give a piece, as far as it is mined; return the steps that it made."""
+        """Give a piece, as far as it is mined; return the steps that it made.
+
+        `owners`: whose rows it has; None: those of the look before.
+        """
         given = [row for row in rows if row.scn >= self._oldest]
-        self.decoder.feed(MinedPiece(given, 0, upto, catalogue, frozenset(threads), question))
+        shown = frozenset(facts.id.schema for facts in catalogue.tables.values())
+        mined = (shown if self._owners is None else self._owners) if owners is None else frozenset(owners)
+        self.decoder.feed(MinedPiece(given, 0, upto, catalogue, frozenset(threads), mined, question))
+        self._owners = shown
         steps: list[Step] = []
         while True:
             while not self.decoder.full and self.decoder.advance():

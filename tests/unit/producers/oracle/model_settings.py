@@ -3,21 +3,14 @@
 from pathlib import Path
 from typing import Final
 
-from tests.fixtures.oracle_model import ModelOracle
+from tests.fixtures.oracle_model import LEAST, ModelOracle
 from wrackline.producers.sources.oracle.config import SETTINGS
 from wrackline.producers.sources.oracle.connect.connector import OracleConnector
 from wrackline.schemas.settings.declared.core_settings import CORE
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.settings_registry import SettingsRegistry, Values
 
-NEEDED: Final = (
-    *("CREATE SESSION", "SET CONTAINER", "CREATE TABLE", "LOGMINING", "EXECUTE ON DBMS_LOGMNR"),
-    *(
-        f"SELECT ON V_${view}"
-        for view in ("DATABASE", "THREAD", "LOG", "LOGFILE", "ARCHIVED_LOG", "LOGMNR_CONTENTS", "INSTANCE")
-    ),
-    "SELECT ON V_$TRANSACTION",
-)
+NEEDED: Final = LEAST
 LOOKING: Final = ("SELECT ON V_$SESSION", "SELECT ON V_$RECOVERY_FILE_DEST")
 GIVEN: Final = {
     "name": "shop",

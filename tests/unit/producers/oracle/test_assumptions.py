@@ -76,7 +76,7 @@ def test_what_was_seen_of_a_good_server_holds() -> None:
     found = judge(SEEN)
     assert [one.id for one in found if one.verdict is HOLDS] == [f"A{n}" for n in range(8, 15)]
     assert not any(one.advice for one in found)
-    assert found[0].seen == "10 rows of 1 threads were mined at once, and no more came later"
+    assert found[0].seen == "all 10 rows were mined at once, and no more came later"
     assert found[4].seen == "2 rows behind savepoints were undone in reverse order"
     assert found[6].seen == "2 rows near the end of an archived log are within its SCNs"
 
@@ -145,10 +145,11 @@ def test_only_rows_of_the_probe_s_own_table_count() -> None:
 def test_what_was_seen_is_said_in_figures() -> None:
     late = replace(SEEN, first=[*FIRST[:2], *FIRST[4:]])
     assert judge(late)[0].seen == "2 rows below the safe SCN came later, the first at SCN 11"
-    assert judge(SEEN)[1].seen == "at 4 SCNs the table had what the log says; 0 are of several commits"
+    tried = "the table had what the log says, at each SCN that was tried"
+    assert judge(SEEN)[1].seen == f"{tried} (4, of which 0 of several commits)"
     together = [*FIRST[:-1], row(17, A, COMMIT, rba=18)]
     shared = replace(SEEN, first=together, again=together, counts=[CountedRows(17, 2)])
-    assert judge(shared)[1].seen == "at 1 SCNs the table had what the log says; 1 are of several commits"
+    assert judge(shared)[1].seen == f"{tried} (1, of which 1 of several commits)"
 
 
 def test_threads_may_be_merged_in_another_order() -> None:

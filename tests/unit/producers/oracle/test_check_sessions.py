@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.fixtures.oracle_model import ModelOracle
+from tests.fixtures.oracle_model import READER, ModelOracle
 from tests.unit.producers.oracle.model_settings import LOOKING, NEEDED, connector, model, settings
 from wrackline.producers.sources.oracle.check import facts_sql
 from wrackline.producers.sources.oracle.check.check import check, support
@@ -147,6 +147,13 @@ def test_each_fault_is_found_and_no_other(spoil: Callable[[ModelOracle], None], 
     assert ids(findings(made, ORDERS)) == found
 
 
+def test_of_a_cluster_whose_nodes_are_not_named_one_address_is_known() -> None:
+    made = model()
+    second_node(made)
+    [finding] = findings(made, ORDERS)
+    assert "that are open: 2; instances whose address is known: 1;" in finding.description
+
+
 def test_the_session_of_an_old_transaction_is_named() -> None:
     made = model()
     old_transaction(made)
@@ -179,6 +186,51 @@ def test_a_signal_table_has_to_be_there() -> None:
     made.create_table("SHOP.SIGNALS", {"ID": "VARCHAR2(80)"}, log_all=False)
     made.grant("C##W", "SELECT ON SHOP.SIGNALS")
     assert found() == [], "the log has each column of a row that is inserted"
+
+
+def test_a_table_for_flushes_of_another_owner_has_to_be_there_and_to_be_written_to() -> None:
+    made, named = model(), {"log__mining__flush__table__name": "OPS.FLUSH"}
+    made.create_user("OPS", "geheim", "RESOURCE")
+    made.revoke("C##W", "CREATE TABLE")
+    found = findings(made, ORDERS, **named)
+    assert ids(found) == ["right_lacks", "right_lacks"]
+    create = 'CREATE TABLE "OPS"."FLUSH" (LAST_SCN NUMBER(19));'
+    assert [create in one.suggestion for one in found] == [True, False]
+    made.create_table("OPS.FLUSH", {"LAST_SCN": "NUMBER(19)"}, log_all=False)
+    made.grant("C##W", "SELECT ON OPS.FLUSH", "INSERT ON OPS.FLUSH")
+    [one] = findings(made, ORDERS, **named)
+    assert one.suggestion.endswith('GRANT SELECT, DELETE ON "OPS"."FLUSH" TO "C##W";')
+    made.grant("C##W", "DELETE ON OPS.FLUSH")
+    assert ids(findings(made, ORDERS, **named)) == []
+    archived = ids(findings(made, ORDERS, **named, log__mining__archive__log__only__mode="true"))
+    assert archived == ["archived_only"]
+
+
+@pytest.mark.parametrize("more", [{}, PLAIN])
+def test_the_service_of_a_pluggable_database_is_not_that_of_the_root(more: dict[str, str]) -> None:
+    [finding] = findings(model(), ORDERS, database__dbname="shop1", **more)
+    assert finding.id == "oracle.root_unnamed"
+    assert "into the pluggable database SHOP1" in finding.description
+    assert "database.pdb.name = 'SHOP1'" in finding.suggestion
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        ("log_archive_dest_1", []),
+        ("LOG_ARCHIVE_DEST_2,LOG_ARCHIVE_DEST_1", []),  # the other one is in use behind a failover
+        ("LOG_ARCHIVE_DEST_2", ["destinations_unused"]),
+        ("LOG_ARCHIVE_DEST_77", ["destinations_unused"]),
+    ],
+)
+def test_logs_are_archived_to_a_destination_that_is_named(named: str, found: list[str]) -> None:
+    made = model()
+    made.grant("C##W", "SELECT ON V_$ARCHIVE_DEST_STATUS")
+    seen = findings(made, ORDERS, archive__destination__name=named)
+    assert ids(seen) == found
+    assert all("in use are: LOG_ARCHIVE_DEST_1" in one.description for one in seen)
+    made.revoke("C##W", "SELECT ON V_$ARCHIVE_DEST_STATUS")
+    assert ids(findings(made, ORDERS, archive__destination__name=named)) == ["right_lacks"]
 
 
 def test_archived_logs_alone_need_no_table() -> None:
@@ -215,3 +267,10 @@ def test_how_far_each_column_is_carried() -> None:
         ("NAME", Support.YES),
         ("DOCUMENT", Support.NO),
     ]
+
+
+def test_a_user_with_the_rights_of_debezium_s_page_has_what_a_pipeline_needs() -> None:
+    made = ModelOracle(pdb="SHOP1")
+    made.create_user("C##W", "geheim", *(right for right in READER if right != "SELECT ANY DICTIONARY"))
+    made.create_table("SHOP.ORDERS", {"ID": "NUMBER(10)"}, key=("ID",))
+    assert ids(findings(made, ORDERS)) == []

@@ -5,7 +5,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -55,11 +55,15 @@ class FakeCursor:
     def __init__(self, ran: list[str]) -> None:
         self._ran = ran
 
-    def execute(self, statement: str, parameters: Mapping[str, object]) -> None:
-        assert not parameters
+    def execute(self, statement: str, parameters: dict[str, Any], *, fetch_lobs: bool) -> None:
+        assert parameters == {}
+        assert not fetch_lobs
         self._ran.append(statement)
         if "ABSENT" in statement:
             raise FakeError(statement)
+
+    def var(self, typ: type, size: int, arraysize: int) -> object:
+        raise NotImplementedError((typ, size, arraysize))
 
     def fetchmany(self, _size: int) -> Sequence[tuple[Any, ...]]:
         return ()
@@ -70,6 +74,7 @@ class FakeCursor:
 
 class FakeConnection:
     call_timeout = 0
+    outputtypehandler: Callable[[Any, Any], object] | None = None
 
     def __init__(self) -> None:
         self.ran: list[str] = []

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.fixtures.oracle_world import OracleWorld
 from wrackline.producers.sources.oracle.follow.continuity import (
     OracleLogState,
     epoch_of,
@@ -28,6 +29,24 @@ def test_a_transaction_that_is_open_at_a_first_start_comes_whole() -> None:
     assert (start.oldest, start.seen, start.done) == (420, 500, last_at(500))
     late = start_position(None, OracleLogState(Incarnation(7, 8), 500, 502))
     assert late.oldest == 501
+
+
+def test_a_transaction_whose_beginning_the_server_does_not_know_hides_no_other() -> None:
+    """A server shows such a one with START_SCN 0, which is the lowest."""
+    world = OracleWorld()
+    insert = 'INSERT INTO "SHOP"."ELSEWHERE" VALUES (1)'
+    known, unknown = world.model.begin(), world.model.begin()
+    for one in (known, unknown):
+        one.run(insert)
+    began, lost = world.model.database.open_transactions
+    lost.start_scn = 0
+    world.model.run(insert)
+    try:
+        assert world.oracle._begin(None).oldest == began.start_scn
+    finally:
+        world.close()
+        known.rollback()
+        unknown.rollback()
 
 
 def test_a_stored_position_is_where_it_was() -> None:

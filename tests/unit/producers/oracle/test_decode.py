@@ -271,6 +271,18 @@ def test_a_table_is_renamed(tmp_path: Path) -> None:
     assert [text for _, text, _ in log.events(steps)] == ["later"]
 
 
+def test_rows_of_the_table_that_takes_a_name_are_not_those_of_the_table_that_had_it(tmp_path: Path) -> None:
+    log = DecodedLog(tmp_path, listed=(A,), captures=(A,))
+    new = facts(TableId("DB", "SHOP", "NEW"), number=21)
+    before = look(facts(A))
+    log.feed([], 99, replace(before, names={**before.names, 21: new.id}))
+    mined_later = [begins(100), inserts(101, 1, "of the other", object_id=21), commits(102)]
+    steps = log.feed([*mined_later, *ddl(103, "rename new to a")], 110, look(facts(A, number=21)))
+    assert log.events(steps) == []
+    news = [step for step in steps if isinstance(step, Vanished | Appeared)]
+    assert [(type(step), step.table) for step in news] == [(Vanished, A), (Appeared, A)]
+
+
 def test_a_rollback_that_can_not_be_matched_is_a_fault_of_its_table(tmp_path: Path) -> None:
     log = DecodedLog(tmp_path)
     undo = changes(102, DELETE, "", 9, rollback=True)
@@ -282,6 +294,15 @@ def test_a_rollback_that_can_not_be_matched_is_a_fault_of_its_table(tmp_path: Pa
     nobody = DecodedLog(tmp_path)
     steps = nobody.feed([changes(102, DELETE, "", 9, X[:8] + "FFFFFFFF", rollback=True)], 110)
     assert [step.table for step in steps if isinstance(step, Fault)] == [A]
+
+
+def test_a_table_in_doubt_is_known_by_its_number_when_its_name_is_another(tmp_path: Path) -> None:
+    """The catalogue that is looked at behind a range may be newer than the transaction's end."""
+    log = DecodedLog(tmp_path, listed=(A,))
+    undo = changes(102, DELETE, "", 9, rollback=True)
+    log.feed([begins(100), inserts(101, 1), undo], 105, look(facts(B, number=NUMBERS[A])))
+    steps = log.feed([commits(106)], 110, look(facts(B, number=NUMBERS[A])))
+    assert [step.table for step in steps if isinstance(step, Fault)] == [B]
 
 
 def test_signals_come_again_until_their_transaction_is_out(tmp_path: Path) -> None:
@@ -406,3 +427,27 @@ def test_a_table_of_an_owner_that_was_not_mined_waits_for_what_was_open(tmp_path
     idle = DecodedLog(tmp_path, captures={A, late.id}, listed=(A,))
     idle.feed([], 100, look(facts(A)))
     assert any(isinstance(step, Appeared) for step in idle.feed([], 105, now))
+
+
+def test_an_owner_without_tables_for_a_time_is_not_mined_then(tmp_path: Path) -> None:
+    """What an open transaction has done meanwhile is not in the log that was mined."""
+    late = OracleTableFacts(TableId("DB", "LATE", "A"), 31, facts(A).columns, ("ID",))
+    again = replace(late, object_id=32)
+    log = DecodedLog(tmp_path, captures={A, late.id}, listed=(A, late.id))
+    log.feed([], 100, look(facts(A), late))
+    log.feed([], 105, look(facts(A)))
+    unmined = log.feed([begins(108)], 110, look(facts(A), again), owners={"SHOP"})
+    assert not any(isinstance(step, Appeared) for step in unmined)
+    steps = log.feed([inserts(111, 2, owner="LATE", object_id=32), commits(112)], 115, look(facts(A), again))
+    assert log.events(steps) == []
+    assert [step.table for step in steps if isinstance(step, Appeared)] == [late.id]
+
+
+def test_an_owner_that_the_first_range_has_not_waits_for_what_was_open(tmp_path: Path) -> None:
+    late = OracleTableFacts(TableId("DB", "LATE", "A"), 31, facts(A).columns, ("ID",))
+    log = DecodedLog(tmp_path, captures={A, late.id}, listed=(A,))
+    first = log.feed([begins(100)], 105, look(facts(A), late), owners={"SHOP"})
+    assert not any(isinstance(step, Appeared) for step in first)
+    steps = log.feed([inserts(106, 2, owner="LATE", object_id=31), commits(107)], 110, look(facts(A), late))
+    assert log.events(steps) == []
+    assert [step.table for step in steps if isinstance(step, Appeared)] == [late.id]

@@ -49,6 +49,16 @@ def sequences(files: object) -> list[tuple[int, int]]:
     return [(file.thread, file.sequence) for file in files]
 
 
+def test_a_thread_that_is_enabled_again_begins_at_an_scn_of_its_own() -> None:
+    """It goes on with the next number, and had no redo in between: nothing is missing."""
+    back = [*LOGS[:3], online(2, 5, 280)]
+    assert cover(back, [ONE, TWO], 150, ended=lambda: {2: 4}).upto == NO_END - 1
+    assert cover([archived(2, 4, 90, 120), *back], [ONE, TWO], 150).upto == NO_END - 1
+    for ended in ({2: 3}, {1: 4}, {}):
+        with pytest.raises(Definite, match="thread 2 with sequence 4 "):
+            cover(back, [ONE, TWO], 150, ended=lambda ended=ended: ended)  # type: ignore[misc]
+
+
 def test_a_range_needs_each_log_that_has_an_scn_of_it_in_every_thread() -> None:
     found = cover(LOGS, [TWO, ONE], 199)
     assert found.upto == NO_END - 1

@@ -1,12 +1,15 @@
 """Mining range after range, over a model of a database."""
 
 import random
+from dataclasses import replace
 from threading import Thread
+from typing import Any
 
 import pytest
 
 from tests.unit.producers.oracle.mining_world import PDB, MiningWorld, ends, redo
 from wrackline.producers.sources.oracle.connect.session import OracleSession
+from wrackline.producers.sources.oracle.discover.facts import OracleTableFacts
 from wrackline.producers.sources.oracle.mining.log_files import LogFile
 from wrackline.producers.sources.oracle.mining.log_miner import (
     LOOK_S,
@@ -18,6 +21,7 @@ from wrackline.producers.sources.oracle.mining.mined_piece import MinedPiece
 from wrackline.producers.sources.oracle.mining.mined_row import COMMIT, DDL, START, MinedRow
 from wrackline.producers.sources.oracle.mining.mining_sql import START_MINING
 from wrackline.schemas.errors import Definite, Transient
+from wrackline.schemas.tables.table import TableId
 
 ADDED = "INSERT INTO ORDERS VALUES ({}, 'n')"
 
@@ -70,6 +74,45 @@ def test_archived_logs_alone_are_mined_up_to_their_end() -> None:
     assert len(redo(pieces)) == 1
     assert ends(pieces)[-1] == world.model.log(1, 1).next_scn - 1  # type: ignore[operator]
     assert not any(sql.startswith(("INSERT", "CREATE")) for sql in world.model.statements)
+
+
+def test_a_thread_that_is_added_while_logs_are_listed_is_not_passed_by(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a write of ours, nothing else says that its changes are below what the others archived."""
+    world = MiningWorld(log__mining__archive__log__only__mode="true")
+    world.model.run(ADDED.format(1))
+    real, added = OracleSession.ask, [False]
+
+    def ask(session: OracleSession, sql: str, *rest: Any) -> Any:
+        if "V$LOGFILE" in sql and not added[0]:
+            added[0] = True
+            thread = world.model.add_thread()
+            world.model.run(ADDED.format(2), thread=thread)
+            world.model.switch_log(1)
+        return real(session, sql, *rest)
+
+    monkeypatch.setattr(OracleSession, "ask", ask)
+    found = redo(world.catch_up())
+    world.model.switch_log(2)
+    world.model.switch_log(1)
+    found += redo(world.catch_up())
+    assert ["'1'" in found[0], "'2'" in found[1]] == [True, True]
+
+
+def test_a_piece_says_whose_rows_it_has() -> None:
+    world = MiningWorld()
+    world.model.create_table("STOCK.ITEMS", {"ID": "NUMBER(10)"})
+    with_stock = replace(world.look(), tables={1: OracleTableFacts(TableId("DB", "STOCK", "ITEMS"), 1)})
+    world.now = LOOK_S
+    looks = iter([world.look(), world.look(), *[with_stock] * 9])
+    world.miner._looks = looks.__next__
+    world.model.run("CREATE TABLE SHOP.LATER (ID NUMBER)")
+    owners = [piece.owners for piece in world.mine()]
+    assert owners == [{"SHOP"}]
+    world.now = 2 * LOOK_S
+    world.model.run(ADDED.format(1))
+    assert [piece.owners for piece in world.mine()] == [{"STOCK"}]
 
 
 def test_another_container_is_not_mined() -> None:

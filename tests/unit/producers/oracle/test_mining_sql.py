@@ -41,6 +41,12 @@ def test_a_row_has_its_time_in_utc_and_its_place_in_the_redo() -> None:
     assert (row.object_id, row.object_version, row.row_id) == (70001, 1, "AAARFxAAEAAAACDAAB")
 
 
+def test_a_user_that_is_not_known_is_nobody() -> None:
+    """So the start of the transaction says who it was, wherever it comes."""
+    user = ROW.index("BATCH")
+    assert mining_sql.row_of((*ROW[:user], "UNKNOWN", *ROW[user + 1 :]), 0).username == ""
+
+
 def test_a_row_of_missing_redo_has_no_transaction() -> None:
     empty = (500, 1, None, None, None, 34, 0, 0, 0, "missing SCN range", *[None] * 13)
     row = mining_sql.row_of(empty, 0)

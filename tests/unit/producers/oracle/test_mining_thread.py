@@ -19,7 +19,7 @@ LONG_S = 60.0
 
 
 def piece(upto: int | None, size: int = 0) -> MinedPiece:
-    return MinedPiece([], size, upto, LOOK, frozenset({1}))
+    return MinedPiece([], size, upto, LOOK, frozenset({1}), frozenset())
 
 
 class FakeMiner:

@@ -4,7 +4,6 @@ import pytest
 
 from tests.fixtures.plain_build import PlainBuild
 from tests.unit.corpus.cases import CANARY, Case, cases
-from wrackline.producers.sources.oracle.redo.continuations import CutStatementError, whole_statements
 from wrackline.producers.sources.oracle.redo.kinds import RedoCell, RedoKind, RedoOperation, UnknownRedoError
 from wrackline.producers.sources.oracle.redo.statement import RedoStatement
 from wrackline.producers.sources.oracle.redo.values import value_of
@@ -177,6 +176,8 @@ def test_bytes_that_are_no_text_are_refused_with_their_value() -> None:
         (INSERT % "HEXTORAW('0a') || HEXTORAW('0b')", "there is no )"),
         (INSERT % "'a' || NULL", "no text"),
         (INSERT % "'a' ||", "no text"),
+        (INSERT % "'a' || 'b'", "|| beside a text that is not national"),  # or one value: a' || 'b
+        (INSERT % "'UNISTR(' || ')'", "|| beside a text that is not national"),
         (INSERT % "TO_DATE('2020-01-01 00:00:00')", "there is no ,"),
         (INSERT % "TO_DATE('01-JAN-20', 'DD-MON-RR')", "there is no YYYY-MM-DD HH24:MI:SS')"),
         (INSERT % "TO_TIMESTAMP('2020-01-01 00:00:00', 'YYYY')", "there is no )"),
@@ -229,17 +230,6 @@ def test_a_row_of_a_thousand_columns_is_read_by_the_memory_of_a_small_one() -> N
         assert [(cell.column, cell.text) for cell in statement.changes] == [
             (f"C{at}".encode(), str(at).encode()) for at in range(count)
         ]
-
-
-def test_rows_that_continue_are_one_statement() -> None:
-    text = INSERT.encode() % "'é'".encode()
-    rows = [(1, text[:35]), (0, text[35:]), (0, b"b"), (1, b""), (1, b"c"), (0, b"")]
-    assert text[:35].decode(errors="replace").endswith("\N{REPLACEMENT CHARACTER}"), (
-        "in the middle of a letter"
-    )
-    assert list(whole_statements(rows)) == [text, b"b", b"c"]
-    with pytest.raises(CutStatementError):
-        list(whole_statements([(0, b"a"), (1, b"b")]))
 
 
 def test_a_selected_column_has_the_alias_of_its_table() -> None:

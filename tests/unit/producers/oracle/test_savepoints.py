@@ -226,15 +226,15 @@ def test_what_does_not_match_is_never_guessed(name: str, tmp_path: Path, *, spil
     """T-O05, redpanda#4574: a write without a locator is one of them."""
     rows, reason = DOUBTS[name]
     one = transaction(rows, tmp_path, spill=spill)
-    assert reason in str(one.doubts[ORDERS])
+    assert reason in str(one.doubts[ORDERS].error)
     assert one.doubts.keys() == {ORDERS}
-    assert one.doubts[ORDERS].code == "oracle.rollback_unmatched"
+    assert one.doubts[ORDERS].error.code == "oracle.rollback_unmatched"
     one.close()
 
 
 def test_a_table_s_first_reason_stays_and_other_tables_are_not_in_doubt(tmp_path: Path) -> None:
     one = transaction([(UPDATE, 1, R), (INSERT, 0, R), (UPDATE, 1, R), (UPDATE, 0, R, "ITEMS")], tmp_path)
-    assert "not changed before" in str(one.doubts[ORDERS])
+    assert "not changed before" in str(one.doubts[ORDERS].error)
     assert ITEMS not in one.doubts
     assert left(one) == [3], "rows of a table in doubt do not count: a position counts the others"
 
@@ -354,7 +354,7 @@ def test_the_newest_change_of_any_thread_is_taken_back(tmp_path: Path) -> None:
     take(13, 2, UPDATE, R, undo=True)
     assert left(one) == [10, 11], "the open statement is another thread's"
     take(14, 2, UPDATE, R, undo=True)
-    assert "not known" in str(one.doubts[ORDERS])
+    assert "not known" in str(one.doubts[ORDERS].error)
 
 
 @pytest.mark.parametrize(

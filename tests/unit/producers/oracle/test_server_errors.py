@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from wrackline.producers.sources.oracle.connect.server_errors import explain
+from wrackline.producers.sources.oracle.resolver import SIGNALS_UNREAD
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 
 oracledb = pytest.importorskip("oracledb")
@@ -60,9 +61,11 @@ def of_driver(number: int, cause: Exception | None = None, **names: Any) -> Exce
         (1555, "rows_gone"),
         (1722, "value_refused"),
         (1950, "right_missing"),
+        (3049, "statement_refused"),
         (3113, "server_lost"),
         (3114, "server_lost"),
         (4036, "memory_short"),
+        (8176, "rows_gone"),
         (8181, "rows_gone"),
         (12505, "service_unknown"),
         (12514, "service_unknown"),
@@ -113,6 +116,7 @@ def test_what_failed_inside_of_the_server_counts_by_itself() -> None:
         (of_driver(errors.ERR_CONNECTION_CLOSED), "server_lost", "DPY-4011"),
         (of_driver(errors.ERR_CALL_TIMEOUT_EXCEEDED, timeout=5), "call_ended", "DPY-4024"),
         (of_driver(errors.ERR_NO_CREDENTIALS), "login_refused", "no credentials"),
+        (of_driver(errors.ERR_WRONG_EXECUTE_PARAMETERS_TYPE), "statement_refused", "DPY-2003"),
         (
             of_driver(errors.ERR_FEATURE_NOT_SUPPORTED, feature="Native Network", driver_type="thick"),
             "encryption_differs",
@@ -161,3 +165,10 @@ def test_a_certificate_that_is_not_trusted_needs_an_operator() -> None:
 def test_an_error_without_a_number_is_a_lost_connection() -> None:
     assert explain(RuntimeError("geheim"), "log in").code == "oracle.unreachable"
     assert "geheim" not in str(explain(RuntimeError("geheim"), "log in"))
+
+
+def test_a_signal_table_that_is_made_again_gets_its_right_again() -> None:
+    hint = SIGNALS_UNREAD(table=1, table_name='"A"."S"', reason="", count=1).hint
+    made = ('DROP TABLE "A"."S" PURGE;', 'CREATE TABLE "A"."S" (', 'GRANT SELECT ON "A"."S" TO <user>;')
+    assert sorted(map(hint.find, made)) == [hint.find(one) for one in made], "in this order"
+    assert -1 not in map(hint.find, made)

@@ -97,6 +97,8 @@ def test_archived_logs_are_looked_for_less_often() -> None:
         {"database.url": "jdbc:oracle:thin:@//host:1521/orcl"},
         {"database.hostname": "host:1521"},
         {"database.dbname": ""},
+        {"database.dbname": "SHOP,STOCK"},
+        {"database.dbname": "host:1521/SHOP"},
         {"database.pdb.name": 'a"b'},
         {"database.connection.adapter": "xstream"},
         {"rac.nodes": "two words"},
@@ -145,3 +147,12 @@ def test_every_setting_of_debezium_is_known() -> None:
     unknown = [problem.setting for problem in problems if problem.error.code == "settings.unknown"]
     assert len(names) > 100
     assert unknown == []
+
+
+@pytest.mark.parametrize("name", ["database.hostname", "database.dbname", "rac.nodes"])
+def test_a_whole_descriptor_is_no_part_of_an_address(name: str) -> None:
+    """A-DRIVER-06: the driver would take another host, port and protocol from it."""
+    descriptor = "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=evil.example)(PORT=1)))"
+    read = reading({**DEBEZIUM, name: descriptor})
+    assert read.values is None
+    assert name in str(read.problems)

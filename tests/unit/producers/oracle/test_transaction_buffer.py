@@ -446,6 +446,8 @@ def test_a_missing_scn_names_thread_and_sequence(tmp_path: Path) -> None:
     with pytest.raises(Definite, match="thread 2 with sequence 7") as caught:
         a_buffer(tmp_path).take(row(104, MISSING, thread=2))
     assert caught.value.code == "oracle.log_missing"
+    with pytest.raises(Definite, match=r"oracle.log_missing"):
+        a_buffer(tmp_path).take(row(104, MISSING, thread=0))
 
 
 def test_transactions_are_released_in_their_order(tmp_path: Path) -> None:

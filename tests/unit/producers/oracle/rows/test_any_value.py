@@ -86,7 +86,8 @@ def test_a_text(text: str, pieces: int, data: st.DataObject) -> None:
         cut = data.draw(st.integers(0, len(rest)))
         parts.append(rest[:cut])
         rest = rest[cut:]
-    cell = "||".join(data.draw(st.sampled_from([_quoted, _unistr]))(part) for part in [*parts, rest])
+    last = _unistr if parts else data.draw(st.sampled_from([_quoted, _unistr]))  # one part is national
+    cell = "||".join([*(data.draw(st.sampled_from([_quoted, _unistr]))(part) for part in parts), last(rest)])
     for name in ("VARCHAR2", "NVARCHAR2", "CLOB"):
         assert is_same(OracleType(name, length=40), cell, text, text, Kind.ZONED_TIMESTAMP)
 

@@ -12,6 +12,7 @@ from tests.unit.producers.oracle.rows.decoding import ID, of_one_cell, table_of
 from wrackline.producers.rows.python_rows import RowEncoder
 from wrackline.producers.sources.oracle.discover.facts import OracleType
 from wrackline.producers.sources.oracle.discover.types import KNOWN, family
+from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.tables.types import Kind
 
 SECOND = 1_000_000
@@ -217,6 +218,9 @@ def test_an_instant_as_a_number(cell: str, field: str, micros: int) -> None:
     ("sql_type", "cell", "field", "text"),
     [
         (DATE, *dated(" 2026-01-02 03:04:05"), "2026-01-02 03:04:05"),
+        (DATE, *dated(" 1500-02-29 00:00:00"), "1500-02-29 00:00:00"),
+        (DATE, *dated("-4701-02-29 00:00:00"), "-4701-02-29 00:00:00"),
+        (ZONED, *zoned(" 1500-02-29 00:00:00.000000000 +01:00"), "1500-02-29 00:00:00 +01:00"),
         (
             OracleType("TIMESTAMP(9)"),
             *stamp(" 2026-01-02 03:04:05.123456789"),
@@ -234,3 +238,9 @@ def test_an_instant_as_a_number(cell: str, field: str, micros: int) -> None:
 def test_a_column_that_is_carried_as_text(sql_type: OracleType, cell: str, field: object, text: str) -> None:
     *_, head = of_one_cell(sql_type, cell, field, Kind.ZONED_TIMESTAMP, as_text=True)
     assert head.endswith(b"\x02" + bytes([2 * len(text)]) + text.encode())
+
+
+@pytest.mark.parametrize("text", [" 1500-02-30 00:00:00", " 1501-02-29 00:00:00", " 1900-02-29 00:00:00"])
+def test_a_day_of_no_calendar_is_no_text_either(text: str) -> None:
+    with pytest.raises(OperatorNeeded, match="in no calendar"):
+        of_one_cell(DATE, *dated(text), Kind.ZONED_TIMESTAMP, as_text=True)

@@ -20,8 +20,7 @@ from wrackline.producers.contract.steps import RowChange, Unsent
 from wrackline.producers.rows.python_rows import RowEncoder
 from wrackline.producers.sources.oracle.discover.facts import OracleType
 from wrackline.producers.sources.oracle.mining.mined_row import EXTENDED_BEGIN, LOB_LOCATOR, XML_BEGIN
-from wrackline.producers.sources.oracle.redo.kinds import UnknownRedoError
-from wrackline.producers.sources.oracle.rows.rows import UnknownColumnsError
+from wrackline.producers.sources.oracle.redo.kinds import UnknownColumnsError, UnknownRedoError
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.events.projection import Plain, Projection, project
 from wrackline.schemas.language.masks import StarsMask
@@ -155,6 +154,39 @@ def test_a_new_row_may_lack_a_large_object(plain_build: PlainBuild) -> None:
         )
         assert (op, unsent and unsent.columns) == ("c", ("BODY",))
         assert b"\x02\x02\x08BODY\x00" in value
+
+
+@pytest.mark.parametrize(
+    "long", [OracleType("VARCHAR2", length=32_767), OracleType("NVARCHAR2", length=4000)]
+)
+@pytest.mark.parametrize("cell", ["'LM_EMPTY_STRING'", "UNISTR('LM_EMPTY_STRING')"])
+def test_what_stands_for_an_extended_text_is_no_value(
+    long: OracleType, cell: str, plain_build: PlainBuild
+) -> None:
+    columns = {"ID": ID, "NAME": TEXT, "BODY": long}
+    row = f'"ID" = \'7\' and "NAME" = \'a\' and "BODY" = {cell}'
+    made = [
+        (INSERT, f"""insert into "S"."T"("ID","NAME","BODY") values ('7','a',{cell});"""),
+        (UPDATE, f"""update "S"."T" set "BODY" = {cell} where {row};"""),
+        (UPDATE, f"""update "S"."T" set "NAME" = 'b' where {row};"""),
+        (UPDATE, f"""update "S"."T" set "BODY" = 'c' where {row};"""),
+        (DELETE, f"""delete from "S"."T" where {row};"""),
+    ]
+    found = in_both(plain_build, events_of, columns, *made)
+    assert [(op, unsent) for _, op, _, _, unsent in found] == [
+        ("c", Unsent(("BODY",), again=True)),
+        ("u", Unsent(("BODY",), again=True)),
+        ("u", Unsent(("BODY",), again=False)),
+        ("u", None),
+        ("d", None),
+    ]
+    assert not any(b"LM_EMPTY" in value for *_, value, _ in found)
+
+
+def test_the_same_text_in_a_short_column_is_a_value() -> None:
+    redo = """insert into "S"."T"("ID","NAME","N") values ('7','LM_EMPTY_STRING','1');"""
+    ((*_, value, unsent),) = events_of(PLAIN, (INSERT, redo))
+    assert (value, unsent) == (event(PLAIN, "c", None, (7, "LM_EMPTY_STRING", "1")), None)
 
 
 def test_a_small_large_object_is_taken_from_the_statement() -> None:
@@ -376,3 +408,9 @@ def wide_row() -> int:
     (made,) = events_of(columns, (INSERT, f'insert into "S"."T"({names}) values ({values});'))
     expected = event(columns, "c", None, (0, *(str(number) for number in range(1, 1000))))
     return len(columns) if made[3] == expected else 0
+
+
+def test_an_object_of_the_driver_is_no_value() -> None:
+    """A locator's own text would be published as if the row had it."""
+    with pytest.raises(TypeError, match="an object of the driver, and no value"):
+        decoder_of({"ID": ID, "V": CLOB}).read(("7", object()))
