@@ -140,6 +140,27 @@ class LogWire(Protocol[P_contra]):
         ...
 
 
+class WireThreadWatch:
+    """Looks at no catalogue, because a wire's thread brings it; ends that thread if the stream is dropped."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        """Take what lets the thread end, without waiting."""
+        self._stop = stop
+
+    def start(self, ready: Callable[[], None]) -> None:
+        """Do nothing."""
+
+    def take(self, passed: Callable[[None], bool]) -> None:
+        """Return nothing."""
+
+    def stop(self) -> None:
+        """Let the thread end, without waiting."""
+        self._stop()
+
+    def close(self) -> None:
+        """Do nothing: the wire ends the thread."""
+
+
 class PolledStream(Generic[P]):
     """One source partition's log."""
 

@@ -60,6 +60,19 @@ class ReadDeadline:
         return self._clock() >= self._until
 
 
+class GivenUp(Event):
+    """The event that ends a read: it also cancels the statement that runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cancel: Callable[[], None] = lambda: None
+
+    def set(self) -> None:
+        """End what is under way; any thread may call."""
+        super().set()
+        self.cancel()
+
+
 class RowQueries(Protocol[M_co]):
     """The queries about rows to a server, on one connection after another of a reader's own."""
 

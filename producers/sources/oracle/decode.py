@@ -387,9 +387,9 @@ class OracleDecoder:
             shown = self._complete(self._look)
             self._followed = self._look
             news += self._tracker.look(self._resolver.follow(shown), shown.names)
-        told = {table for step in news for table in _tables(step)}
+        reported = {table for step in news for table in _tables(step)}
         for deed, table in deeds:
-            news += self._tracker.done(deed, table, told)
+            news += self._tracker.done(deed, table, reported)
         if news:
             self._flush()
             self._log.report(*news)

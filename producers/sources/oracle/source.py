@@ -16,7 +16,7 @@ from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.kit.lent_connection import LentConnection
 from wrackline.producers.kit.open_handles import OpenHandles
-from wrackline.producers.kit.polled_stream import PolledStream
+from wrackline.producers.kit.polled_stream import PolledStream, WireThreadWatch
 from wrackline.producers.kit.selection import Selection
 from wrackline.producers.sources.oracle.assume.redo_observer import try_assumptions
 from wrackline.producers.sources.oracle.check import check
@@ -56,7 +56,7 @@ from wrackline.producers.sources.oracle.mining.position import OraclePosition, p
 from wrackline.producers.sources.oracle.mining.safe_scn import THREAD, flush_table
 from wrackline.producers.sources.oracle.resolver import OracleTableResolver
 from wrackline.producers.sources.oracle.rows.source_record import OracleSourceLabels
-from wrackline.producers.sources.oracle.stream import MiningWatch, OracleLogWire, OracleStream
+from wrackline.producers.sources.oracle.stream import OracleLogWire, OracleStream
 from wrackline.producers.sources.oracle.transactions.transaction_buffer import MOST_BYTES, TransactionBuffer
 from wrackline.producers.sources.oracle.trials import OracleTrials
 from wrackline.schemas import versions
@@ -203,7 +203,9 @@ class OracleSource:
             self.most_ahead,
         )
         wire = OracleLogWire(thread, looks, decoder, self._around.monotonic)
-        return self._opened.keep_stream(PolledStream(wire, MiningWatch(thread), self._around.monotonic))
+        return self._opened.keep_stream(
+            PolledStream(wire, WireThreadWatch(thread.stop), self._around.monotonic)
+        )
 
     def reader(self, partition: SourcePartition) -> OracleReader:
         """Open a connection for chunks."""

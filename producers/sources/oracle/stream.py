@@ -21,26 +21,6 @@ OracleStream: TypeAlias = PolledStream[None]
 _LONG_S: Final = 3600.0
 
 
-class MiningWatch:
-    """Ends the thread of a stream that is dropped; pieces of the log bring the catalogue with them."""
-
-    def __init__(self, thread: MiningThread) -> None:
-        self._thread = thread
-
-    def start(self, ready: Callable[[], None]) -> None:
-        """Do nothing."""
-
-    def take(self, passed: Callable[[None], bool]) -> None:
-        """Return nothing."""
-
-    def stop(self) -> None:
-        """Let the thread end, without waiting."""
-        self._thread.stop()
-
-    def close(self) -> None:
-        """Do nothing: the wire ends the thread."""
-
-
 class OracleLogWire:
     """A thread that mines, and the decoder of what it finds."""
 

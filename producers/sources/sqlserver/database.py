@@ -14,7 +14,7 @@ from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.kit.lent_connection import LentConnection, UnusedConnections
 from wrackline.producers.kit.notice_throttle import NoticeThrottle
 from wrackline.producers.kit.open_handles import OpenHandles
-from wrackline.producers.kit.polled_stream import PolledStream
+from wrackline.producers.kit.polled_stream import PolledStream, WireThreadWatch
 from wrackline.producers.kit.selection import Selection
 from wrackline.producers.sources.sqlserver.assume.assumption_sql import VERSION
 from wrackline.producers.sources.sqlserver.assume.assumptions import judge, untried
@@ -75,7 +75,7 @@ from wrackline.producers.sources.sqlserver.session.server import (
     edition_of,
     refuse_uncaptured,
 )
-from wrackline.producers.sources.sqlserver.stream import FetcherWatch, SqlServerLogWire, SqlServerStream
+from wrackline.producers.sources.sqlserver.stream import SqlServerLogWire, SqlServerStream
 from wrackline.producers.sources.sqlserver.trials import SqlServerTrials
 from wrackline.producers.sources.sqlserver.wire.session import TdsSession
 from wrackline.schemas import versions
@@ -205,7 +205,9 @@ class SqlServerDatabase:
             pace = PaceByNews(self._news, self.name)
         fetcher = LogFetcher(reader, session.close, pace, self.most_ahead)
         wire = SqlServerLogWire(fetcher, decoder, self._around.monotonic, reader.rotator.confirm)
-        return self._opened.keep_stream(PolledStream(wire, FetcherWatch(fetcher), self._around.monotonic))
+        return self._opened.keep_stream(
+            PolledStream(wire, WireThreadWatch(fetcher.stop), self._around.monotonic)
+        )
 
     def reader(self, server: str) -> SqlServerReader:
         """Open a connection for chunks."""

@@ -22,26 +22,6 @@ SqlServerStream: TypeAlias = PolledStream[None]
 _LONG_S: Final = 3600.0
 
 
-class FetcherWatch:
-    """Ends the thread of a stream that is dropped; pieces of the log bring the catalogue with them."""
-
-    def __init__(self, fetcher: LogFetcher) -> None:
-        self._fetcher = fetcher
-
-    def start(self, ready: Callable[[], None]) -> None:
-        """Do nothing."""
-
-    def take(self, passed: Callable[[None], bool]) -> None:
-        """Return nothing."""
-
-    def stop(self) -> None:
-        """Let the thread end, without waiting."""
-        self._fetcher.stop()
-
-    def close(self) -> None:
-        """Do nothing: the wire ends the thread."""
-
-
 class SqlServerLogWire:
     """A thread that polls, and the decoder of what it reads."""
 

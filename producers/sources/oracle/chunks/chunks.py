@@ -16,7 +16,13 @@ from typing import Final, TypeAlias, cast
 from wrackline.producers.contract.row_chunks import KEY_GONE, Bound, ChunkRequest, Slice
 from wrackline.producers.contract.source_plugin import Surroundings, WholeRead, WriterIds
 from wrackline.producers.contract.steps import Position
-from wrackline.producers.kit.reads.chunk_reads import WORTH_PARTS, ChunkReads, ColumnGoneError, ReadDeadline
+from wrackline.producers.kit.reads.chunk_reads import (
+    WORTH_PARTS,
+    ChunkReads,
+    ColumnGoneError,
+    GivenUp,
+    ReadDeadline,
+)
 from wrackline.producers.sources.oracle.chunks import chunk_sql
 from wrackline.producers.sources.oracle.chunks.fence import OracleFence, OracleMarks, current_scn
 from wrackline.producers.sources.oracle.chunks.key_values import OracleKeyColumn, text_of
@@ -198,19 +204,6 @@ class OracleRowQueries:
         return [tuple(map(text_of, row)) for row in found]
 
 
-class OracleGivenUp(Event):
-    """The event that ends a read: it also cancels the statement that runs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.cancel: Callable[[], None] = lambda: None
-
-    def set(self) -> None:
-        """End what is under way; any thread may call."""
-        super().set()
-        self.cancel()
-
-
 def chunk_reader(
     begin: Callable[[], OracleReadSession],
     labels: OracleSourceLabels,
@@ -218,7 +211,7 @@ def chunk_reader(
     begin_whole: BeginWhole,
 ) -> OracleReader:
     """Open a reader from functions that connect, and that begin a read without a key."""
-    given_up = OracleGivenUp()
+    given_up = GivenUp()
     queries = OracleRowQueries(begin(), labels, around, begin_whole, given_up)
     given_up.cancel = queries.session.session.cancel
     return ChunkReads(queries, around, given_up, KEY_HIDDEN)

@@ -14,12 +14,11 @@ from typing import cast
 
 from wrackline.producers.contract.row_chunks import ChunkRequest, Slice
 from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
-from wrackline.producers.kit.reads.chunk_reads import ReadDeadline, read_action
+from wrackline.producers.kit.reads.chunk_reads import GivenUp, ReadDeadline, read_action
 from wrackline.producers.kit.reads.row_tail import RowTail
 from wrackline.producers.kit.reads.whole_rows import WholeRows
 from wrackline.producers.sources.oracle.chunks import chunk_sql
 from wrackline.producers.sources.oracle.chunks.chunks import (
-    OracleGivenUp,
     OracleReadSession,
     OracleRowOrigin,
     chunk_slicing,
@@ -101,7 +100,7 @@ class OracleWholeSelect:
         scn: int,
     ) -> None:
         self._session, self._shape, self._types, self._ids = session, shape, types, ids
-        self.given_up = OracleGivenUp()
+        self.given_up = GivenUp()
         self.given_up.cancel = session.cancel
         self._doing = read_action(shape.table.id)
         sql = chunk_sql.all_rows(shape, types)

@@ -49,10 +49,10 @@ class OracleTableTracker:
         for number in order:  # a table leaves its name before another takes it
             yield from self._seen(number, seen[number])
 
-    def done(self, deed: DdlDeed, table: TableId, told: Collection[TableId]) -> Iterator[Reshaped]:
-        """Report what a DDL did to the rows of a name; `told` are the tables with news at its place."""
+    def done(self, deed: DdlDeed, table: TableId, reported: Collection[TableId]) -> Iterator[Reshaped]:
+        """Report what a DDL did to the rows of a name; `reported` are the tables with news at its place."""
         known = any(one.table == table and one.captured for one in self.tables.by_key.values())
-        quiet = deed in {DdlDeed.LEAVES, DdlDeed.RENEWS} and table not in told
+        quiet = deed in {DdlDeed.LEAVES, DdlDeed.RENEWS} and table not in reported
         if known and self.tables.captures(table) and (quiet or deed is DdlDeed.LOSES):
             yield Reshaped(table, refresh=True, void=deed is not DdlDeed.RENEWS)
 

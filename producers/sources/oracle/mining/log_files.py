@@ -75,7 +75,7 @@ def cover(
     """Find the redo from the SCN behind `after` on, in each thread.
 
     A thread that is not enabled any more has an end, so it limits nothing; what it has is mined.  `ended`
-    says which log of each thread was the last that had ended there: one that is enabled again goes on with
+    says which log of each thread was the last that had ended there: one that is enabled again continues with
     the next number, at an SCN of its own.
     """
     by_thread = _by_thread(files)

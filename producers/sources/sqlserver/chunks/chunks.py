@@ -9,13 +9,12 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from threading import Event
 from typing import Final, TypeAlias, cast
 
 from wrackline.producers.contract.row_chunks import KEY_GONE, Bound, ChunkRequest, Slice
 from wrackline.producers.contract.source_plugin import Surroundings, WholeRead, WriterIds
 from wrackline.producers.contract.steps import Position
-from wrackline.producers.kit.reads.chunk_reads import ChunkReads, ColumnGoneError, ReadDeadline
+from wrackline.producers.kit.reads.chunk_reads import ChunkReads, ColumnGoneError, GivenUp, ReadDeadline
 from wrackline.producers.sources.sqlserver.chunks import chunk_sql
 from wrackline.producers.sources.sqlserver.chunks.key_values import SqlServerKeyColumn
 from wrackline.producers.sources.sqlserver.chunks.marks import SqlServerMarks
@@ -205,19 +204,6 @@ class SqlServerRowQueries:
                 if taking.fill(rows) < len(rows) or taking.full or late.passed(taking.count):
                     return taking.end(), False
         return ((), True) if taking is None else (taking.end(), taking.count < request.most_rows)
-
-
-class GivenUp(Event):
-    """The event that ends a read: it also cancels the statement that runs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.cancel: Callable[[], None] = lambda: None
-
-    def set(self) -> None:
-        """End what is under way; any thread may call."""
-        super().set()
-        self.cancel()
 
 
 def chunk_reader(

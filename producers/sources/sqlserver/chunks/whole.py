@@ -16,13 +16,12 @@ from typing import Final, cast
 
 from wrackline.producers.contract.row_chunks import Bound, ChunkRequest, Slice
 from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
-from wrackline.producers.kit.reads.chunk_reads import ReadDeadline, read_action
+from wrackline.producers.kit.reads.chunk_reads import GivenUp, ReadDeadline, read_action
 from wrackline.producers.kit.reads.row_tail import RowTail
 from wrackline.producers.kit.reads.whole_rows import WholeRows
 from wrackline.producers.sources.sqlserver.chunks import chunk_sql
 from wrackline.producers.sources.sqlserver.chunks.chunks import (
     AT_ONCE,
-    GivenUp,
     SqlServerReadSession,
     SqlServerRowOrigin,
     chunk_slicing,

@@ -50,7 +50,7 @@ def sequences(files: object) -> list[tuple[int, int]]:
 
 
 def test_a_thread_that_is_enabled_again_begins_at_an_scn_of_its_own() -> None:
-    """It goes on with the next number, and had no redo in between: nothing is missing."""
+    """It continues with the next number, and had no redo in between: nothing is missing."""
     back = [*LOGS[:3], online(2, 5, 280)]
     assert cover(back, [ONE, TWO], 150, ended=lambda: {2: 4}).upto == NO_END - 1
     assert cover([archived(2, 4, 90, 120), *back], [ONE, TWO], 150).upto == NO_END - 1

@@ -96,7 +96,7 @@ def test_a_table_without_a_shape_is_a_fault_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("deed", "told", "expected"),
+    ("deed", "reported", "expected"),
     [
         (DdlDeed.LOSES, {A}, [Reshaped(A, refresh=True, void=True)]),
         (DdlDeed.LEAVES, set(), [Reshaped(A, refresh=True, void=True)]),
@@ -107,12 +107,12 @@ def test_a_table_without_a_shape_is_a_fault_of_its_own() -> None:
     ],
 )
 def test_what_the_log_says_of_a_name_and_the_catalogue_does_not_show(
-    deed: DdlDeed, told: set[TableId], expected: list[Reshaped]
+    deed: DdlDeed, reported: set[TableId], expected: list[Reshaped]
 ) -> None:
     """A table that was dropped and made again while nobody read has the number of the new one."""
     tracker = a_tracker(A)
     look(tracker, seen(A))
-    assert list(tracker.done(deed, A, told)) == expected
-    assert list(tracker.done(deed, B, told)) == [], "it is not known"
+    assert list(tracker.done(deed, A, reported)) == expected
+    assert list(tracker.done(deed, B, reported)) == [], "it is not known"
     tracker.tables.aside.add(A)
-    assert list(tracker.done(deed, A, told)) == []
+    assert list(tracker.done(deed, A, reported)) == []
